@@ -49,3 +49,18 @@ def euler_parameters(rotation: ArrayLike) -> Floats:
     e = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(e / np.linalg.norm(e, axis=-1, keepdims=True))
+
+
+def euler_rotation(e: Floats) -> Floats:
+    """Return the rotation matrix of Euler parameters, scalar first, of any length but 0.
+
+    >>> euler_rotation(np.array([1.0, 0.0, 0.0, 1.0])).tolist()
+    [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    a, b, c, d = e.tolist()
+    n = 2.0 / (a * a + b * b + c * c + d * d)
+    return np.array([
+        [1.0 - n * (c * c + d * d), n * (b * c - a * d), n * (b * d + a * c)],
+        [n * (b * c + a * d), 1.0 - n * (b * b + d * d), n * (c * d - a * b)],
+        [n * (b * d - a * c), n * (c * d + a * b), 1.0 - n * (b * b + c * c)],
+    ])  # fmt: skip

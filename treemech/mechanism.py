@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ from treemech.topology import (
 from treemech.topology.arrays import Floats
 from treemech.topology.user_code import user_code
 
+from .analyses.element_states import placed_points, points_to_place
 from .analyses.equations_of_motion import ForwardDynamics, forward_dynamics, load_column, mass_matrix
 from .analyses.recorded_starts import recorded
 from .analyses.states import make_state
@@ -98,6 +100,7 @@ class Mechanism:
         )
         self._workspaces = Workspaces(partial(Core, tree, coordinates, layout, pattern), calls)
         self.nq, self.nu = coordinates.nq, coordinates.nu
+        self._points_to_place = points_to_place(layout.efforts)
         self._origin: Origin | None = None
         self._system: ref[System] | None = None  # and the number of its calls when this was built
         self._calls = 0
@@ -182,10 +185,21 @@ class Mechanism:
         return {alias: place for hinge in hinges for alias, place in named_coordinates(*hinge).items()}
 
     def _numbered(self, given: Any) -> Any:
-        """Return what is given by name, with the numbers of coordinates in place of their names."""
-        if not self._named or not isinstance(given, Mapping):
+        """Return what is given by name, or names, with the numbers of coordinates in place of their names."""
+        if not self._named:
+            return given
+        if isinstance(given, str):
+            return self._named.get(given, given)
+        if isinstance(given, (list, tuple)):
+            return type(given)(self._named.get(x, x) if isinstance(x, str) else x for x in given)
+        if not isinstance(given, Mapping):
             return given
         return {self._named.get(key, key) if isinstance(key, str) else key: x for key, x in given.items()}
+
+    def _by_given_names(self, found: Mapping[str, float], *given: Any) -> dict[str, float]:
+        """Return numbers by the names of coordinates that were given for them."""
+        names = {self._named[x]: x for each in given for x in each or () if x in self._named}
+        return {names.get(key, key): number for key, number in found.items()}
 
     def _warn_of_changes(self) -> None:
         """Warn once if the system was changed after this mechanism was built."""
@@ -323,7 +337,8 @@ class Mechanism:
         """Make a state from numbers in the public order or by name: ``q={"A": 0.3, "B[1]": 2.0}``.
 
         Coordinates that are not given are at the reference position, speeds at rest; prescribed coordinates
-        follow their signals; a number given for one of them must agree with its signal. Cut hinges follow
+        follow their signals; a number given for one of them must agree with its signal. Viscous points of
+        composites are put where they are in equilibrium. Cut hinges follow
         from the others: numbers given for them must fit, and choose whole turns. `assemble` finds states that
         fit. Numbers with leading axes, also by name, make many states: q (..., nq) and u (..., nu), which all
         analyses of a state take (docs/calls.md).
@@ -339,7 +354,7 @@ class Mechanism:
         State(t=0, q={'pin': 0.3}, u={'pin': -1})
         """
         self._warn_of_changes()
-        if x is None:
+        if x is None and not self._points_to_place:
             made: State | None = self._home.state(t, q, u)
             if made is None and self._fast is not self._home:
                 made = self._settle().state(t, q, u)
@@ -357,7 +372,7 @@ class Mechanism:
 
             refuse_contradictions(self, state, q, u)
             warn_of_degrees(self, q)
-        return state
+        return placed_points(self._core, state) if self._points_to_place else state
 
     @recorded
     def assemble(
@@ -587,7 +602,7 @@ class Mechanism:
         if found is not None:
             return found
         general: ForwardDynamics = self._general(
-            "forward_dynamics", forward_dynamics, state, (loads,), out, threads
+            "forward_dynamics", forward_dynamics, state, (self._numbered(loads),), out, threads
         )
         return general
 
@@ -623,6 +638,7 @@ class Mechanism:
         [9.4063]
         """
         name: Any = "inverse_dynamics"
+        ud, actuated, weights = self._numbered(ud), self._numbered(actuated), self._numbered(weights)
         if actuated is None and weights is None:
             found: Floats | None = self._home.inverse_dynamics(state, ud, out)
         else:
@@ -648,7 +664,8 @@ class Mechanism:
         """Return the loads of `inverse_dynamics` by name: of every drive, on the coordinate of its hinge, cut or not."""
         from .analyses.inverse_dynamics import drive_loads
 
-        return drive_loads(self, state, ud, actuated, weights)
+        by = self._numbered
+        return self._by_given_names(drive_loads(self, state, by(ud), by(actuated), by(weights)), actuated)
 
     def mass_matrix(
         self, state: State | tuple[Any, ...], *, out: Floats | None = None, threads: int | None = None
@@ -1147,7 +1164,7 @@ class Mechanism:
         """
         from .analyses.small_motions import derivatives
 
-        return derivatives(self, state, loads, parameters, threads)
+        return derivatives(self, state, self._numbered(loads), parameters, threads)
 
     def linearize(
         self,
@@ -1181,7 +1198,8 @@ class Mechanism:
         """
         from .analyses.small_motions import linearize
 
-        return linearize(self, state, inputs, outputs, hold, loads, coordinates)
+        given = (self._numbered(x) for x in (inputs, outputs, hold, loads, coordinates))
+        return linearize(self, state, *given)
 
     def equilibrium(
         self,
@@ -1216,7 +1234,9 @@ class Mechanism:
         """
         from .analyses.equilibrium import equilibrium
 
-        return equilibrium(self, state, fix, rates, free, method)
+        by = self._numbered
+        found = equilibrium(self, state, by(fix), by(rates), by(free), method)
+        return replace(found, loads=self._by_given_names(found.loads, fix, rates)) if self._named else found
 
     def sensitivities(
         self,

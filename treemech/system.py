@@ -368,10 +368,7 @@ class System(Journal):
         Analyses that search, such as inverse kinematics, keep to it. The motion does not: a stop is an element,
         `tm.HingeStop`, which has a stiffness.
         """
-        name = name.name if isinstance(name, Connection) else name
-        hinge = hinge_of(self, name)
-        if coordinate not in plain_coordinates(hinge):
-            raise ElementError(no_coordinate(name, hinge, coordinate, "limited"))
+        name, coordinate = self._coordinate(name, coordinate, "limit", "limited")
         found = Limit.of(f"limit of {name!r}", lower, upper, effort, velocity)
         self.wiring.limits[name, coordinate] = found
         return found
@@ -461,7 +458,7 @@ class System(Journal):
     def prescribe(
         self, name: str | Connection, motion: Signal | float | Any, coordinate: int = 0
     ) -> Prescription:
-        """Give a Lagrange coordinate of a hinge as a function of time (5.4).
+        """Give a Lagrange coordinate of a hinge as a function of time (5.4): "A", "C[1]" or "pose.roll".
 
         Examples
         --------
@@ -474,10 +471,7 @@ class System(Journal):
         >>> run.connection("pin").q.tolist(), run.drive("pin").round(3).tolist()
         ([0.0, 0.5], [0.0, 9.406])
         """
-        name = name.name if isinstance(name, Connection) else name
-        hinge = hinge_of(self, name)
-        if coordinate not in plain_coordinates(hinge):
-            raise ElementError(no_coordinate(name, hinge, coordinate, "prescribed"))
+        name, coordinate = self._coordinate(name, coordinate, "prescribed motion", "prescribed")
         if (name, coordinate) in self.prescriptions:
             raise TopologyError(f"coordinate {coordinate} of hinge {name!r} is prescribed twice.")
         signal = as_signal(motion, f"prescribed motion of {name!r}")
@@ -534,6 +528,16 @@ class System(Journal):
         from .files.models import save_system
 
         return save_system(self, path)
+
+    def _coordinate(self, name: Any, coordinate: int, what: str, done: str) -> tuple[str, int]:
+        """Return (hinge, number) of a coordinate, given as "A" with its number, "A[1]", or by the name it has, "pose.roll"."""
+        name = name_of(name)
+        if name not in self.connections and not coordinate and ("." in name or "[" in name):
+            return coordinate_of(self, name, f"{what} of {name!r}", done)
+        hinge = hinge_of(self, name)
+        if coordinate not in plain_coordinates(hinge):
+            raise ElementError(no_coordinate(name, hinge, coordinate, done))
+        return name, coordinate
 
     def _refuse_taken(self, name: str, what: str) -> None:
         """Refuse a name that is taken: connections and couplings share their names, and results are found by them."""

@@ -212,6 +212,8 @@ class Lagrange(CompiledFormulation, Relative):
             if row.kind not in (POINT, N1, N2, LENGTH, EDGE) or (row.kind == N2 and row.signal is not None):
                 raise Inexpressible(f"the rows of {row.connection!r} have no symbolic form here.")
         refuse_composites(system)
+        for name, coupled in system.couplings.items():
+            raise Inexpressible(f"coupling {name!r} ({coupled.element.kind}) has no symbolic form here.")
         for load in system.wiring.elements.values():
             if not _symbolic(load.element):
                 raise Inexpressible(f"element {load.name!r} ({load.element.kind}) has no symbolic form here.")

@@ -13,6 +13,7 @@ import numpy as np
 
 from treemech.kinematics.plan.columns import speed
 from treemech.topology.arrays import Floats
+from treemech.topology.rotation import euler_rotation
 
 if TYPE_CHECKING:
     from .core import Core
@@ -46,7 +47,7 @@ def pack(core: Core, q: Floats, u: Floats, z: Floats, cut: Floats) -> Floats:
         k = c.hinge.euler_parameters
         if k is not None and c.forward:
             at = slice(core.nq + c.u + k, core.nq + c.u + k + 3)
-            y[at] = c.hinge.motion(q[c.q_slice]).rotation.T @ y[at]
+            y[at] = euler_rotation(q[c.q + k : c.q + k + 4]).T @ y[at]
     return y
 
 

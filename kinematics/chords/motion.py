@@ -34,7 +34,7 @@ def _end(W, place, c, start, i):
 
 
 @kernel
-def _relative_motion(W, X, place, c, a, b):
+def relative_motion(W, X, place, c, a, b):
     """Compute the motion of end b relative to end a in the base of a.
 
     Returns that base and the point of b.
@@ -111,7 +111,7 @@ def constraint_rows(plan, loops, W, S, t):
             if call_part(loops[CHORD_ELEMENT], c, t, loops) != 1:
                 return c
             continue
-        Ra, xb = _relative_motion(W, X, place, c, plan_chord[c, chord.BODY_A], plan_chord[c, chord.BODY_B])
+        Ra, xb = relative_motion(W, X, place, c, plan_chord[c, chord.BODY_A], plan_chord[c, chord.BODY_B])
         if kind == body.BY_ADDRESS or kind == chord.CONSTRAINT:
             if call_part(loops[CHORD_ELEMENT], c, t, loops) != 1:
                 return c

@@ -180,6 +180,7 @@ COVERED_BY = {
     "benchmarks/page.py": ["benchmarks/runs/test_compare.py"],
     "benchmarks/timing.py": ["benchmarks/runs/test_core.py"],
     "benchmarks/families/": ["benchmarks/runs/test_compare.py"],
+    "benchmarks/formulations/cartesian/elements.py": ["benchmarks/formulations/cartesian/test_element_rows.py"],
     "benchmarks/formulations/": ["benchmarks/formulations/test_formulation.py"],
     "benchmarks/peers/": ["laws/references/test_peers.py", "benchmarks/runs/test_loops.py"],
     "benchmarks/problems/machines/pump_results.py": ["benchmarks/problems/machines/test_pump.py"],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treemech.dynamics.model.core import Core
+from treemech.elements.hinge import Hinge
 from treemech.kinematics.manifold import distance
 from treemech.kinematics.rows import worst_row
 from treemech.topology import Attachment, Body, ElementError, TopologyError, unknown
@@ -75,7 +76,7 @@ def cut_numbers(mechanism: "Mechanism", given: Mapping[str, Any], what: str) -> 
                 f"{what} of {key!r} is {value!r}; {name!r} has {n} numbers in {what}."
             ) from None
     for name, row in found.items():
-        k = hinges[name].euler_parameters
+        k = getattr(hinges[name], "euler_parameters", None)  # a constraint has unknowns, and no attitude
         if what == "q" and k is not None and 0 < np.sum(np.isnan(row[k : k + 4])) < 4:
             raise ElementError(
                 f"q of {name!r}: some of its Euler parameters are given; give all four, or a rotation."
@@ -103,8 +104,9 @@ def check_cut(mech: "Mechanism", state: State, q: Mapping[str, Floats], u: Mappi
     hinges = {c.name: c.element for c in mech.tree.chords}
     for what, given in (("q", q), ("u", u)):
         for name, wanted in given.items():
-            own = state.cut[name][what == "u"]
-            off = distance(hinges[name], own, wanted)[0] if what == "q" else own - wanted
+            own, element = state.cut[name][what == "u"], hinges[name]
+            turns = what == "q" and isinstance(element, Hinge)  # else speeds, or unknowns of a constraint
+            off = distance(element, own, wanted)[0] if turns else own - wanted
             if np.any(np.abs(off) > _FITS):
                 raise ElementError(
                     f"{what} of {name!r} is given as {_shown(wanted)}, but it is cut, and the others make it {_shown(own)}. "

@@ -70,7 +70,19 @@ def _place(layout: EffortLayout, key: str) -> tuple[int, int]:
     return int(row[effort.FIRST_STATE]) + k, 1
 
 
-def equilibrium_states(core: Core, state: State, given: Mapping[str, Any]) -> State:
+def points_to_place(layout: EffortLayout) -> bool:
+    """Tell whether there are viscous points without a start: they begin in equilibrium."""
+    return bool(np.any(np.isnan(layout.start[: layout.nx])))
+
+
+def placed_points(core: Core, state: State) -> State:
+    """Put viscous points without a start where their rates vanish; states of elements stay as they are."""
+    return equilibrium_states(core, state, {}, points_only=True)
+
+
+def equilibrium_states(
+    core: Core, state: State, given: Mapping[str, Any], points_only: bool = False
+) -> State:
     """Find states that elements call settled, and viscous points without a start, such that their rates vanish."""
     layout = core.layout.efforts
     fixed = np.zeros(layout.nz, dtype=bool)
@@ -79,7 +91,7 @@ def equilibrium_states(core: Core, state: State, given: Mapping[str, Any]) -> St
         fixed[first : first + n] = True
     wanted = np.zeros(layout.nz, dtype=bool)
     for a, row in zip(layout.applied, layout.rows, strict=True):
-        if isinstance(a.element, Energetic):
+        if isinstance(a.element, Energetic) and not points_only:
             wanted[[int(row[effort.FIRST_STATE]) + k for k in a.element.settled]] = True
     for coordinates, at, _ in layout.point_rows:
         if at >= 0 and np.isnan(state.x[at]):

@@ -12,6 +12,7 @@ from treemech.topology.arrays import Floats
 from treemech.topology.parameter import as_floats
 
 from ..analyses.cut_hinges import CutMotion
+from ..analyses.element_states import placed_points
 from ..analyses.states import make_state
 from ..results.naming import as_place
 from ..results.state import ROUNDED, State, reference_state
@@ -75,7 +76,14 @@ def many_states(
         as_place(str(key), own | chords).owner in chords
         for given in (q, u) if isinstance(given, Mapping) for key in given
     )  # fmt: skip
-    if mech._prescriptions or cut or x is not None or not _numeric(q) or not _numeric(u):
+    if (
+        mech._prescriptions
+        or cut
+        or x is not None
+        or mech._points_to_place
+        or not _numeric(q)
+        or not _numeric(u)
+    ):
         return _one_by_one(mech, lead, times, q, u, x)
     if not np.all(np.isfinite(times)):
         raise ElementError("t has numbers that are not finite.")
@@ -177,9 +185,8 @@ def _one_by_one(mech: Mechanism, lead: tuple[int, ...], t: Floats, q: Any, u: An
         own_x = (
             x[k] if x is not None and not isinstance(x, Mapping) and np.shape(x)[: len(lead)] == lead else x
         )
-        made.append(
-            make_state(mech, float(t[k]), _own(mech, q, lead, k, 0), _own(mech, u, lead, k, 1), own_x)
-        )
+        one = make_state(mech, float(t[k]), _own(mech, q, lead, k, 0), _own(mech, u, lead, k, 1), own_x)
+        made.append(placed_points(mech._core, one) if mech._points_to_place else one)
 
     def joined(arrays: list[Any]) -> Any:
         return np.array(arrays).reshape(*lead, *np.shape(arrays[0]))

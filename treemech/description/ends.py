@@ -24,7 +24,9 @@ def hinge_of(system: "System", name: str) -> Hinge:
     return hinge
 
 
-def coordinate_of(system: "System", given: str | Connection, what: str) -> tuple[str, int]:
+def coordinate_of(
+    system: "System", given: str | Connection, what: str, done: str = "coupled"
+) -> tuple[str, int]:
     """Return (hinge, number) of a coordinate given as "A", "A[1]" or the hinge itself."""
     name = name_of(given)
     owner = name.rpartition(".")[0]
@@ -44,7 +46,7 @@ def coordinate_of(system: "System", given: str | Connection, what: str) -> tuple
             )
         number = 0
     if number not in plain_coordinates(hinge):
-        raise ElementError(f"{what}: {no_coordinate(hinge_name, hinge, number, 'coupled')}")
+        raise ElementError(f"{what}: {no_coordinate(hinge_name, hinge, number, done)}")
     return hinge_name, number
 
 

@@ -139,7 +139,8 @@ class Wiring:
         inputs = [x for own in given for x in own.values()]
         known = {*self.inputs, *self.held()}
         read = [as_coordinate(x) for x in inputs if isinstance(x, str) and x not in known]
-        return acted | {x.owner for x in read if x is not None}
+        owners = {x.owner for x in read if x is not None}
+        return acted | owners | {owner.rpartition(".")[0] for owner in owners}  # "pose" of "pose.roll"
 
     def connect(
         self,
@@ -341,6 +342,8 @@ class Wiring:
         if asked is not None and asked.owner in system.connections:
             place = Place(asked.owner, asked.place.index or "0")
             return FromHinge(*coordinate_of(system, str(place), what), rate=asked.quantity == "u")
+        if asked is not None and asked.owner.rpartition(".")[0] in system.connections:  # "pose.roll.q"
+            return FromHinge(*coordinate_of(system, asked.owner, what), rate=asked.quantity == "u")
         known = [*self.inputs, *self.held()]
         raise TopologyError(f"{what}: {unknown('input', given, known)}")
 

@@ -12,6 +12,7 @@ from treemech.dynamics.analyses.parameter_derivatives import CENTRAL, STEP, sum_
 from treemech.dynamics.analyses.sensitivity import Variation
 from treemech.dynamics.model.core import Core
 from treemech.dynamics.simulation.dense_output import interpolate
+from treemech.kinematics.plan.columns import effort
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
@@ -186,8 +187,13 @@ class Along:
 def _refuse(mech: "Mechanism", beside: list[Neighbours], names: list[str], breaks: list[float]) -> None:
     """Refuse motions that are not smooth in time or in their parameters."""
     core = mech._core
-    if mech._wiring.controllers or core.nz > core.nx + len(core.layout.efforts.held):
-        raise TreemechError("no sensitivities of this model: elements or controllers in it remember.")
+    efforts = core.layout.efforts
+    remembering = [
+        a.name for a, row in zip(efforts.applied, efforts.rows, strict=True) if row[effort.N_MEMORY]
+    ]
+    if mech._wiring.controllers or remembering:
+        who = ", ".join(repr(name) for name in remembering) or "controllers"
+        raise TreemechError(f"no sensitivities of this model: {who} in it remember.")
     own = [signal.breaks for signal in core.layout.signals]
     for name, b in zip(names, beside, strict=True):
         if any([signal.breaks for signal in m._core.layout.signals] != own for m in b.mechanisms):

@@ -21,6 +21,7 @@ from treemech.topology.parameter import as_floats
 from .computed import Energy, Residual, Results, RunEnergy, Tracer, Unique, Unpack
 from .measures import Measure, all_measures, find_measure, known_measure
 from .model_info import ChordInfo, HingeInfo, ModelInfo, energies
+from .naming import as_place
 
 if TYPE_CHECKING:
     from ..simulation.events import EventPoints
@@ -328,8 +329,20 @@ class Run:
         return self.body(body).point(offset)
 
     def drive(self, name: Any, coordinate: int = 0) -> Floats:
-        """Return the load that the drive of a prescribed coordinate must exert (6.3.8) [N m or N]."""
+        """Return the load that the drive of a prescribed coordinate must exert (6.3.8) [N m or N].
+
+        The coordinate is "A" with its number, "A[1]", or has a name of its own, "pose.roll".
+        """
         name = _named(name)
+        own = {
+            f"{c.name}.{own}": (c.name, k)
+            for c in self._info.connections
+            for k, own in enumerate(c.coordinates)
+        }
+        place = as_place(name, {h for h, _, _ in self._info.prescribed})
+        if place.number is not None:
+            name, coordinate = place.owner, place.number
+        name, coordinate = own.get(name, (name, coordinate))
         for hinge, k, u in self._info.prescribed:
             if hinge == name and k == coordinate:
                 return self._results().tau[:, u]

@@ -15,7 +15,7 @@ from treemech.topology.arrays import Floats
 from treemech.topology.parameter import as_float, as_floats
 from treemech.topology.rotation import euler_parameters
 
-from .naming import as_place
+from .naming import as_place, named_coordinates
 
 if TYPE_CHECKING:
     from .model_info import ModelInfo
@@ -99,15 +99,33 @@ class State:
         known = [] if self.coordinates is None else [c.name for c in self.coordinates.hinges]
         return [*known, *self.cut]
 
+    def _named(self) -> dict[str, str]:
+        """Return the names that elements give to coordinates, "pose.roll", and what they stand for, "pose[4]"."""
+        if isinstance(self.coordinates, Lagrange):
+            each = [named_coordinates(c.name, c.hinge) for c in self.coordinates.hinges]
+            return {alias: place for names in each for alias, place in names.items()}
+        infos = () if self.coordinates is None else self.coordinates.connections  # of a run that was read
+        return {f"{c.name}.{own}": f"{c.name}[{k}]" for c in infos for k, own in enumerate(c.coordinates)}
+
     def __getitem__(self, name: str) -> tuple[Floats, Floats]:
-        """Return (q, u) of a hinge."""
+        """Return (q, u) of a hinge, or of one of its coordinates: "A[1]", or by the name it has, "pose.roll"."""
         if name in self.cut:
             return self.cut[name]
         if self.coordinates is None:
             raise ElementError("this state does not know its mechanism: index q and u by number.")
         for c in self.coordinates.hinges:
             if c.name == name:
-                return self.q[c.q_slice], self.u[c.u_slice]
+                return self.q[..., c.q_slice], self.u[..., c.u_slice]
+        known = {c.name for c in self.coordinates.hinges}
+        place = as_place(self._named().get(name, str(name)))
+        if place.index is not None and (place.owner in known or place.owner in self.cut):
+            q, u = self[place.owner]
+            k = place.below(u.shape[-1])
+            if k is None or q.shape != u.shape:
+                raise ElementError(
+                    f"state[{name!r}]: hinge {place.owner!r} has no coordinate {place.index} that is no attitude."
+                )
+            return q[..., k : k + 1], u[..., k : k + 1]
         raise TopologyError(unknown("hinge", name, [*(c.name for c in self.coordinates.hinges), *self.cut]))
 
 
@@ -206,8 +224,8 @@ def _fill_one(coordinates: Lagrange, values: Floats, key: str, value: Any, what:
 
 
 def hinge_numbers(value: Any, hinge: Hinge, name: str, what: str) -> Floats:
-    """Return the numbers of one hinge; the attitude of a ball may be given as a rotation."""
-    if what == "q" and hinge.euler_parameters == 0 and hinge.n_coordinates == 4:
+    """Return the numbers of one hinge, or unknowns of a constraint; the attitude of a ball may be given as a rotation."""
+    if what == "q" and getattr(hinge, "euler_parameters", None) == 0 and hinge.n_coordinates == 4:
         matrix = value.as_matrix() if hasattr(value, "as_matrix") else np.asarray(value, dtype=np.float64)
         if np.shape(matrix) == (3, 3):
             e = euler_parameters(matrix)

@@ -283,7 +283,7 @@ def _finite(given: Any, what: str) -> float:
 def _limit_gap(mech: "Mechanism", hinge: str, limit: float, sign: float) -> Gap:
     cut = {c.name: c for c in mech._info.chords if c.nq}
     known: dict[str, HingeInfo | ChordInfo] = {h.name: h for h in mech._info.hinges} | cut
-    place = as_place(hinge, known)
+    place = as_place(mech._numbered(hinge), known)
     name = place.owner
     if name not in known:
         raise TopologyError(f"impact at a limit: {unknown('hinge', name, known)}")

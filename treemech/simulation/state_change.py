@@ -32,7 +32,7 @@ def changed_state(mech: "Mechanism", state: State, given: Any) -> tuple[State, d
         asked = as_coordinate(str(key))
         if asked is None:
             raise ElementError(f"it changes {key!r}; wanted a coordinate or a speed, 'A.q', 'A.u[1]'.")
-        held[asked.quantity][str(asked.place)] = value
+        held[asked.quantity][mech._numbered(str(asked.place))] = value
     names = [*held["q"], *held["u"]]
     not_cut(mech, names)
     _not_prescribed(mech, names)

@@ -24,10 +24,11 @@ _PENALTY = 1  # place in `factors`
 @kernel
 def assemble(C):  # type: ignore[no-untyped-def]
     """Write the values of M + alpha B^T B, lower half: bodies, then rows."""
-    B, J, n, v, at, alpha = (
+    B, J, n, joined, v, at, alpha = (
         views.body_(C),
         views.jacobian_(C),
         views.row_ints(C),
+        views.block_bodies(C),
         views.values_(C),
         0,
         views.factors_(C)[_PENALTY],
@@ -41,13 +42,16 @@ def assemble(C):  # type: ignore[no-untyped-def]
                 v[at] = B[i, 1 + 3 * a + b]
                 at += 1
     for r in range(C[views.ROWS]):
-        for a in range(12):
-            if n[r, 1 + a // 6] == 0:
+        first = n[r, views.FIRST]
+        for a in range(6 * (n[r, views.STOP] - first)):
+            p = first + a // 6
+            if joined[p] == 0:
                 continue
             for b in range(a + 1):
-                if n[r, 1 + b // 6] == 0:
+                o = first + b // 6
+                if joined[o] == 0:
                     continue
-                v[at] = alpha * J[r, a] * J[r, b]
+                v[at] = alpha * J[p, a % 6] * J[o, b % 6]
                 at += 1
 
 
@@ -83,23 +87,23 @@ def back(C):  # type: ignore[no-untyped-def]
 @kernel
 def push(C, r, s):  # type: ignore[no-untyped-def]
     """Add s times a row to the right side: right += s B_r^T."""
-    n, J, b = views.row_ints(C), views.jacobian_(C), views.right_(C)
-    for side in range(2):
-        i = n[r, 1 + side]
+    n, J, joined, b = views.row_ints(C), views.jacobian_(C), views.block_bodies(C), views.right_(C)
+    for p in range(n[r, views.FIRST], n[r, views.STOP]):
+        i = joined[p]
         if i > 0:
             for j in range(6):
-                b[6 * (i - 1) + j] += s * J[r, 6 * side + j]
+                b[6 * (i - 1) + j] += s * J[p, j]
 
 
 @kernel
 def pull(C, r, x):  # type: ignore[no-untyped-def]
     """Return B_r x."""
-    n, J, total = views.row_ints(C), views.jacobian_(C), 0.0
-    for side in range(2):
-        i = n[r, 1 + side]
+    n, J, joined, total = views.row_ints(C), views.jacobian_(C), views.block_bodies(C), 0.0
+    for p in range(n[r, views.FIRST], n[r, views.STOP]):
+        i = joined[p]
         if i > 0:
             for j in range(6):
-                total += J[r, 6 * side + j] * x[6 * (i - 1) + j]
+                total += J[p, j] * x[6 * (i - 1) + j]
     return total
 
 
@@ -211,6 +215,7 @@ def project(t, y, rank, context):  # type: ignore[no-untyped-def]
             before = gap
             step(C, y, column)
             k.evaluate(C, t, y)
+    k.keep_carried(C, y)
     return np.int32(OK if k.largest(C, views.PHI) < 1e-8 else CHAIN_OPEN)
 
 
@@ -249,9 +254,9 @@ class Dense(Cartesian):
             pairs = [(j, j) for j in range(3)] + [(3 + a, 3 + b) for a in range(3) for b in range(a + 1)]
             rows += [6 * i + a for a, _ in pairs]
             cols += [6 * i + b for _, b in pairs]
-        for row in self.rows:
-            at = [6 * (i - 1) + j if i else -1 for i in (row.i, row.j) for j in range(6)]
-            for a in range(12):
+        for r in range(len(self.rows)):
+            at = [6 * (i - 1) + j if i else -1 for i in self.joined(r) for j in range(6)]
+            for a in range(len(at)):
                 for b in range(a + 1):
                     if at[a] >= 0 and at[b] >= 0:
                         rows.append(max(at[a], at[b]))

@@ -10,6 +10,7 @@ from treemech.dynamics.equations import watch
 from treemech.dynamics.model import trace as columns
 from treemech.kinematics.kernel.language import ints
 from treemech.kinematics.kernel.status import OK, split
+from treemech.kinematics.plan.columns import body as column
 from treemech.topology.arrays import Floats
 from treemech.topology.rotation import euler_parameters
 
@@ -19,8 +20,9 @@ from ..compiled_formulation import CompiledFormulation
 from ..formulation import Bodies
 from . import kernels as k
 from . import views as views
+from .elements import Elements, Measured
 from .forces import ForceElements
-from .joint_rows import EDGE, Row, rows_of
+from .joint_rows import JOINED, Row, rows_of
 
 _RANK = 1e-9  # rows whose pivot is smaller depend on the others
 _WEAK = 1e-2  # part of the smallest pivot below which other rows are chosen
@@ -77,30 +79,40 @@ class Cartesian(CompiledFormulation):
         self.rows = rows_of(system)
         self.mech = system.build()
         self.nb = len(system.bodies) - 1
-        self.forces = ForceElements(system, self.mech, len(self.rows))
-        measured = [*self.rows, *self.forces.rows]
+        self.measured = Measured(system, len(self.rows))
+        self.forces = ForceElements(system, self.mech, self.measured)
+        self.elements = Elements(system, self.mech, self.rows, self.measured)
+        measured = [*self.rows, *self.measured.rows]
+        self.blocks, joined = [0], []  # where the blocks of each row start, and their bodies
+        for row in measured:
+            joined += self.elements.bodies[row.connection] if row.kind == JOINED else [row.i, row.j]
+            self.blocks.append(len(joined))
         body = np.zeros((self.nb + 1, 16))
         for i, b in enumerate(system.bodies):
             body[i, 0], body[i, 1:10] = b.mass, b.inertia.ravel()
         signals = self.mech._core.layout.signals
-        row_ints = np.zeros((max(len(measured), 1), 4), dtype=np.int64)
+        row_ints = np.zeros((max(len(measured), 1), 7), dtype=np.int64)
         row_constants = np.zeros((max(len(measured), 1), 20))
         for r, row in enumerate(measured):
             signal = next((n for n, s in enumerate(signals) if s is row.signal), -1)
-            row_ints[r] = row.kind, row.i, row.j, signal
+            row_ints[r] = row.kind, row.i, row.j, signal, not row.holonomic, *self.blocks[r : r + 2]
             com_i, com_j = system.bodies[row.i].com, system.bodies[row.j].com
             row_constants[r, :18] = np.concatenate(
                 (row.a, row.b, row.point_i - com_i, row.point_j - com_j, row.x_i, row.x_j)
             )
-            row_constants[r, 18] = row.number
+            row_constants[r, 18:] = row.number, self.elements.chord_of(row)
         turn, state = np.zeros((self.nb + 1, 9)), np.zeros((self.nb + 1, 16))
         turn[0, [0, 4, 8]], state[0, views.EULER] = 1.0, 1.0
         self.arrays = {
             "body": body, "gravity": np.array(system.gravity), "row_ints": row_ints, "row_constants": row_constants,
-            **self.forces.arrays, "turn": turn, "state": state,
-            "applied": np.zeros((self.nb + 1, 6)), "jacobian": np.zeros((len(row_ints), 12)),
+            **self.forces.arrays, "turn": turn, "state": state, "turns": np.zeros(len(row_ints)),
+            "turn_rows": np.array(self.measured.turns, dtype=np.int64), "element_rows": self.elements.numbers,
+            "argument_blocks": self.elements.blocks, "poses": np.zeros((self.nb + 1, column.N_WORK)),
+            "block_bodies": np.array(joined, dtype=np.int64),
+            "applied": np.zeros((self.nb + 1, 6)), "jacobian": np.zeros((max(len(joined), 1), 6)),
             "level": np.zeros((len(row_ints), 3)), "multipliers": np.zeros(len(row_ints)), "whole": np.zeros(8, np.int64),
             "monitor": np.zeros(watch.N_MONITOR), "factors": np.zeros(8), "start": np.zeros((self.nb + 1, 9)), "frame": np.zeros(9),
+            "flat": np.zeros((self.nb + 1, 8)),
             "independent": np.zeros(max(7 * self.nb, 1), np.int64),
         }  # fmt: skip
         self.arrays["factors"][0] = self.gain
@@ -109,6 +121,11 @@ class Cartesian(CompiledFormulation):
         self.nv = (7 if self.kind <= 2 else 6) * self.nb
         self._chosen: dict[Any, list[int]] = {}  # rows of the start asked for last
         self._activate(np.arange(len(self.rows)))
+
+    def joined(self, r: int) -> list[int]:
+        """Return the bodies of the blocks of a row; 0 is the ground."""
+        found: list[int] = self.arrays["block_bodies"][self.blocks[r] : self.blocks[r + 1]].tolist()
+        return found
 
     # ------------------------------------------------------------ the matrix
     def entries(self) -> tuple[list[int], list[int], int]:
@@ -137,17 +154,16 @@ class Cartesian(CompiledFormulation):
                 if kind == 1:
                     put(at + 3 + j, normal)
         for r, number in enumerate(self.active):
-            row = self.rows[number]
-            for i in (row.i - 1, row.j - 1):
-                if i < 0:
+            for i in self.joined(number):
+                if i == 0:
                     continue
-                at = n * i
+                at = n * (i - 1)
                 if kind == 2:
                     for j in range(3):
                         put(first + r, at + j)
-                        put(7 * i + j, first + r)
+                        put(at + j, first + r)
                     for j in range(3):
-                        put(7 * i + 3 + j, first + r)
+                        put(at + 3 + j, first + r)
                     for j in range(4):
                         put(first + r, at + 3 + j)
                 else:
@@ -202,19 +218,23 @@ class Cartesian(CompiledFormulation):
             self.nb, len(self.rows), len(self.active), self.kind, self.sparse, self.size,
         )  # fmt: skip
         C[[views.MEASURED, views.ENDS, views.ACTED, views.SOURCES, views.STATES, views.TOUCHED, views.BASE]] = (
-            len(self.rows) + len(self.forces.rows), len(A["end_bodies"]), len(A["acted_rows"]), len(A["source_rows"]),
+            len(self.rows) + len(self.measured.rows), len(A["end_bodies"]), len(A["acted_rows"]), len(A["source_rows"]),
             self.forces.nx, len(A["touched"]), self.base,
         )  # fmt: skip
         C[[views.ENTRIES, views.CORE, views.LOADS, views.MATRIX, views.CAPACITY, views.FACTORED, views.NQ, views.NV, views.FULL]] = (
             len(A["slot"]), self.mech._core.context_address, len(self.forces), len(A["matrix"]), len(A["Li"]), 0, self.nq,
             self.nv, 3 * self.size,
         )  # fmt: skip
+        C[[views.BLOCKS, views.CHORDS, views.N_PLACES, views.N_ELEMENT_ROWS, views.TURNS, views.CARRIED]] = (
+            len(A["block_bodies"]), self.elements.address, len(A["argument_blocks"]), len(A["element_rows"]), len(A["turn_rows"]),
+            self.elements.carried,
+        )  # fmt: skip
         self.write_addresses(views)
 
     # ------------------------------------------------------------ states
     def initial(self, state: tm.State) -> Floats:
         trace = self._trace(state)
-        y = np.concatenate((np.zeros(self.nq + self.nv), self.forces.start(self.mech, state)))
+        y = np.concatenate((np.zeros(self.nq + self.nv), self._tail(state)))
         for i, body in enumerate(self.system.bodies[1:]):
             line = trace[self.mech.tree.numbers[body.name]]
             R, w = line[columns.ROTATION].reshape(3, 3), line[columns.OMEGA]
@@ -232,6 +252,10 @@ class Cartesian(CompiledFormulation):
         self._select(state.t, y, state)
         return y
 
+    def _tail(self, state: tm.State) -> Floats:
+        """Return what stands behind coordinates and velocities: states of elements, and what is carried."""
+        return np.concatenate((state.x, self.elements.start(self.mech, state)))
+
     def _trace(self, state: tm.State) -> Floats:
         """Return the motion of the bodies as the engine computes it."""
         core = self.mech._core
@@ -244,10 +268,9 @@ class Cartesian(CompiledFormulation):
         self._call(evaluate, t, y, 0)
         J = np.zeros((len(self.active), 6 * self.nb))
         for r, number in enumerate(self.active):
-            row = self.rows[number]
-            for side, i in enumerate((row.i - 1, row.j - 1)):
-                if i >= 0:
-                    J[r, 6 * i : 6 * i + 6] += self.arrays["jacobian"][number, 6 * side : 6 * side + 6]
+            for block, i in enumerate(self.joined(number), self.blocks[number]):
+                if i > 0:
+                    J[r, 6 * i - 6 : 6 * i] += self.arrays["jacobian"][block]
         return J
 
     def _select(self, t: float, y: Floats, state: tm.State | None = None) -> None:
@@ -293,7 +316,7 @@ class Cartesian(CompiledFormulation):
 
     def _independent(self, J: Floats, numbers: Any) -> list[int]:
         """Return independent rows of J: all of the branches of the tree, and others that add to the rank."""
-        chords = {c.name for c in self.mech.tree.chords}
+        chords = {c.closes or c.name for c in self.mech.tree.chords} | set(self.system.couplings)
         cut = np.array([self.rows[r].connection in chords for r in numbers], dtype=bool)
         if not cut.any():
             return list(numbers)
@@ -317,6 +340,7 @@ class Cartesian(CompiledFormulation):
             "project": self.PROJECT.address if projected else 0,
             "monitor": self.arrays["monitor"],
             "euler": tuple(7 * i + 3 for i in range(self.nb)),
+            "controlled": self.nq + self.nv + self.forces.nx,
             "reselect": self._reselect,
         }
 
@@ -343,14 +367,19 @@ class Cartesian(CompiledFormulation):
         }
         for number in self.active:
             row = self.rows[number]
-            force, moment = self._of_row(number, row, A["multipliers"][number])
-            loads[row.connection][0][:] += force
-            loads[row.connection][1][:] += moment
+            if row.kind != JOINED:
+                force, moment = self._of_row(number, row, A["multipliers"][number])
+                loads[row.connection][0][:] += force
+                loads[row.connection][1][:] += moment
         return self._with_elements(loads)
 
     def _with_elements(self, loads: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
-        """Add to the loads what elements on hinge coordinates do to the body of end b."""
-        for number, row, load in self.forces.on_coordinates(self.mech):
+        """Add to the loads what elements on hinge coordinates, and couplings, do to the body of end b."""
+        multipliers = np.where(
+            np.isin(np.arange(len(self.rows)), self.active), self.arrays["multipliers"][: len(self.rows)], 0.0
+        )
+        joined = self.elements.on_coordinates(multipliers)
+        for number, row, load in [*self.forces.on_coordinates(self.mech), *joined]:
             force, moment = self._of_row(number, row, load)
             loads[row.connection][0][:] += force
             loads[row.connection][1][:] += moment
@@ -358,12 +387,15 @@ class Cartesian(CompiledFormulation):
 
     def _of_row(self, number: int, row: Row, size: float) -> tuple[Floats, Floats]:
         """Return (force, moment) of a row with a load of this size, on the body of end b, at that end."""
-        J, turn = size * self.arrays["jacobian"][number], self.arrays["turn"].reshape(-1, 3, 3)
+        J, turn = (
+            size * self.arrays["jacobian"][self.blocks[number] :][:2],
+            self.arrays["turn"].reshape(-1, 3, 3),
+        )
         if row.j == 0:  # what the ground gets is minus what the other body does, about the same point
-            force, moment = -J[0:3], -turn[row.i] @ J[3:6]
+            force, moment = -J[0, :3], -turn[row.i] @ J[0, 3:]
             arm = row.point_j - self.arrays["state"][row.i, views.PLACE : views.PLACE + 3]
         else:
-            force, moment = J[6:9], turn[row.j] @ J[9:12]
+            force, moment = J[1, :3], turn[row.j] @ J[1, 3:]
             arm = turn[row.j] @ (row.point_j - self.system.bodies[row.j].com)
         return force, moment - np.cross(arm, force)
 
@@ -374,7 +406,7 @@ class Cartesian(CompiledFormulation):
         if self.rows:
             self.context[views.ACTIVE] = len(self.rows)
             self.arrays["active"][:] = np.arange(len(self.rows))
-            holonomic = np.array([row.kind != EDGE for row in self.rows])
+            holonomic = np.array([row.holonomic for row in self.rows])
             for n, (time_, state) in enumerate(zip(t, y, strict=True)):
                 self._call(evaluate, time_, state, 0)
                 level = np.abs(self.arrays["level"][: len(self.rows)])

@@ -6,7 +6,7 @@ One difference for place and velocity together: an implicit step changes both in
 
 from treemech.dynamics.loads.efforts import call
 from treemech.kinematics.kernel.language import address_of, floats, ints, kernel, load3, store
-from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.kernel.status import CHORD_FAILED, OK
 from treemech.kinematics.plan.arrays import N_CONTEXT
 
 from .force_kernels import apply, gather, scatter
@@ -67,8 +67,7 @@ def loads_of(C, core, e, t, out):
     for k in range(bounds[e], bounds[e + 1]):
         for c in range(6):
             F[touched[k], c] = 0.0
-    gather(C, core, e)
-    status = call(core, e, t)
+    status = call(core, e, t) if gather(C, core, e, t) else CHORD_FAILED
     if status != OK:
         return status
     scatter(C, core, e)

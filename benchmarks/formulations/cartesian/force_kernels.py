@@ -2,13 +2,12 @@
 """Applied loads of a System on bodies in Cartesian coordinates: gravity, external loads and force elements, compiled.
 
 An element is called through its address with the record the engine keeps for it; the places and velocities of its ends come
-from the bodies here. The coordinate of a hinge on which it acts is measured by a row (`cartesian_rows`): the value, its
-rate, and with the partials of that row the loads on the two bodies.
+from the bodies here. The coordinate of a hinge on which it acts is measured by a row (`element_rows`): the value, its rate, and with the partials of that row the loads on the two bodies.
 """
 
 from treemech.dynamics.loads.efforts import call
 from treemech.kinematics.kernel.language import ints, kernel, load3, load9, store
-from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.kernel.status import CHORD_FAILED, OK
 from treemech.kinematics.kernel.vector import add, cross, multiply, rotate, scale, unrotate
 from treemech.kinematics.plan.arrays import N_CONTEXT
 from treemech.kinematics.plan.columns import effort
@@ -21,19 +20,21 @@ from treemech.kinematics.plan.views import (
     source_table,
 )
 
-from .joint_rows import ANGLE
-from .rows import row, wrapped
+from .element_rows import measure
 from .views import (
     BODIES,
     CORE,
+    FIRST,
     LOADS,
     OMEGA,
     PHI,
     PHI_RATE,
     PLACE,
+    STOP,
     VELOCITY,
     acted_rows,
     applied_,
+    block_bodies,
     body_,
     end_bodies,
     end_points,
@@ -44,23 +45,12 @@ from .views import (
     source_rows,
     state_,
     turn_,
-    turns_,
 )
 
 
 @kernel
-def measure(C, core, r):
-    """Measure a hinge coordinate and its rate, to `level`. Angles continue from their last value."""
-    row(C, r, signal_values(core))
-    if row_ints(C)[r, 0] == ANGLE:
-        V, seen = level_(C), turns_(C)
-        seen[r] += wrapped(V[r, PHI] - seen[r])
-        V[r, PHI] = seen[r]
-
-
-@kernel
-def gather(C, core, e):
-    """Gather what element e sees in its record."""
+def gather(C, core, e, t):
+    """Gather what element e sees in its record. Returns whether a hinge that is measured worked."""
     S, T, V, m, table = state_(C), turn_(C), level_(C), effort_records(core), effort_table(core)
     bodies, points = end_bodies(C), end_points(C)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.MOTION_RECORD], table[e, effort.FIRST_END]
@@ -80,7 +70,8 @@ def gather(C, core, e):
     acted, n, first = acted_rows(C), table[e, effort.N_ACTED], table[e, effort.FIRST_ACTED]
     for k in range(n):
         r = acted[first + k]
-        measure(C, core, r)
+        if not measure(C, r, t):
+            return False
         m[at + k], m[at + n + k] = V[r, PHI], V[r, PHI_RATE]
     at += 2 * n
     z = own_z(core)
@@ -98,8 +89,10 @@ def gather(C, core, e):
             m[at + k] = values[sources[first + k, effort.SOURCE_INDEX], 0]
         else:
             r = rows[first + k]
-            measure(C, core, r)
+            if not measure(C, r, t):
+                return False
             m[at + k] = V[r, PHI if sources[first + k, effort.SOURCE_KIND] == effort.FROM_Q else PHI_RATE]
+    return True
 
 
 @kernel
@@ -109,7 +102,7 @@ def scatter(C, core, e):
     The rates of its states are written too.
     """
     T, F, J, m, table = turn_(C), applied_(C), jacobian_(C), effort_records(core), effort_table(core)
-    bodies, points, kinds = end_bodies(C), end_points(C), row_ints(C)
+    bodies, points, kinds, joined = end_bodies(C), end_points(C), row_ints(C), block_bodies(C)
     n, at, first = table[e, effort.N_ENDS], table[e, effort.LOAD_RECORD], table[e, effort.FIRST_END]
     for k in range(n):
         i, f, g = bodies[first + k], at + 3 * k, at + 3 * n + 3 * k
@@ -122,10 +115,10 @@ def scatter(C, core, e):
     acted, first = acted_rows(C), table[e, effort.FIRST_ACTED]
     for k in range(table[e, effort.N_ACTED]):
         r = acted[first + k]
-        for side in range(2):
-            i = kinds[r, 1 + side]
+        for p in range(kinds[r, FIRST], kinds[r, STOP]):
+            i = joined[p]
             for c in range(6):
-                F[i, c] += m[at + k] * J[r, 6 * side + c]
+                F[i, c] += m[at + k] * J[p, c]
     at += table[e, effort.N_ACTED]
     zd = own_zd(core)
     for k in range(table[e, effort.N_STATES]):
@@ -143,8 +136,7 @@ def apply(C, t):
         return OK
     core = ints(C[CORE], N_CONTEXT)
     for e in range(C[LOADS]):
-        gather(C, core, e)
-        status = call(core, e, t)
+        status = call(core, e, t) if gather(C, core, e, t) else CHORD_FAILED
         if status != OK:
             return status
         scatter(C, core, e)

@@ -1,4 +1,4 @@
-"""The force elements of a System for formulations in Cartesian coordinates: ends, and rows that measure hinge coordinates."""
+"""The force elements of a System for formulations in Cartesian coordinates: ends, and the coordinates they act on."""
 
 from typing import Any
 
@@ -7,11 +7,10 @@ import numpy as np
 import treemech as tm
 from treemech.kinematics.layout.efforts import FromHinge
 from treemech.kinematics.plan.columns import effort
-from treemech.results.state import find
-from treemech.topology.arrays import Floats
 
 from ..formulation import Inexpressible, refuse_composites, refuse_memory
-from .joint_rows import Row, coordinate_row
+from .elements import Measured
+from .joint_rows import Row
 
 
 class ForceElements:
@@ -21,13 +20,11 @@ class ForceElements:
     composites have no form here.
     """
 
-    def __init__(self, system: tm.System, mech: tm.Mechanism, n_rows: int) -> None:
+    def __init__(self, system: tm.System, mech: tm.Mechanism, coordinates: Measured) -> None:
         refuse_composites(system)
         refuse_memory(system)
-        self.n_rows = n_rows
+        self.measured = coordinates
         self.layout = mech._core.layout.efforts
-        self.coordinates: dict[tuple[str, int], int] = {}  # (hinge, number) -> row
-        self.rows: list[Row] = []
         acted: list[int] = []
         sources: list[int] = []
         ends: list[Any] = []
@@ -35,20 +32,13 @@ class ForceElements:
         for a in self.layout.applied:
             what = f"element {a.name!r} ({a.element.kind})"
 
-            def measured(hinge: str, number: int, what: str = what) -> int:
-                if (hinge, number) not in self.coordinates:
-                    row = coordinate_row(system.connections[hinge], number, what)
-                    self.coordinates[hinge, number] = n_rows + len(self.rows)
-                    self.rows.append(row)
-                return self.coordinates[hinge, number]
-
-            own = [measured(*c) for c in a.coordinates]
+            own = [coordinates.row_of(*c, what) for c in a.coordinates]
             acted += own
             for source in a.inputs:
                 is_coordinate = isinstance(source, FromHinge)
-                sources.append(measured(source.hinge, source.number) if is_coordinate else -1)  # type: ignore[union-attr]
+                sources.append(coordinates.row_of(source.hinge, source.number, what) if is_coordinate else -1)  # type: ignore[union-attr]
             ends += a.ends
-            rows = [self.rows[r - n_rows] for r in own]
+            rows = [coordinates.rows[r - coordinates.n_rows] for r in own]
             bodies = [e.body.number for e in a.ends] + [i for row in rows for i in (row.i, row.j)]  # type: ignore[union-attr]
             touched.append(sorted(set(bodies) - {0}))
         places = np.zeros((len(ends), 12))
@@ -63,7 +53,7 @@ class ForceElements:
             "touched_from": np.cumsum([0, *map(len, touched)]),
         }
         self.arrays: dict[str, Any] = {name: np.array(given, dtype=np.int64) for name, given in whole.items()}
-        self.arrays |= {"end_points": places, "turns": np.zeros(max(n_rows + len(self.rows), 1))}
+        self.arrays["end_points"] = places
 
     def __len__(self) -> int:
         return len(self.layout.applied)
@@ -79,12 +69,6 @@ class ForceElements:
             if a.sizes.states:
                 raise Inexpressible(f"element {a.name!r} ({a.element.kind}) has states, {name} has none.")
 
-    def start(self, mech: tm.Mechanism, state: tm.State) -> Floats:
-        """Return the states of elements at a state, and note its counted turns."""
-        for (hinge, number), row in self.coordinates.items():
-            self.arrays["turns"][row] = state.q[find(mech._lagrange, hinge).q + number]
-        return np.asarray(state.x)
-
     def on_coordinates(self, mech: tm.Mechanism) -> list[tuple[int, Row, float]]:
         """Return (row, what it measures, load) of elements on hinge coordinates, as last evaluated."""
         records, found = mech._core.work.effort_records, []
@@ -92,7 +76,7 @@ class ForceElements:
             for n in range(line[effort.N_ACTED]):
                 number = int(self.arrays["acted_rows"][line[effort.FIRST_ACTED] + n])
                 load = float(records[line[effort.LOAD_RECORD] + 6 * line[effort.N_ENDS] + n])
-                found.append((number, self.rows[number - self.n_rows], load))
+                found.append((number, self.measured.rows[number - self.measured.n_rows], load))
         return found
 
     def derivative_entries(self, n: int) -> tuple[list[int], list[int]]:

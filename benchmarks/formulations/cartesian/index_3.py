@@ -25,7 +25,6 @@ from . import kernels as k
 from . import views as views
 from .cartesian import Cartesian
 from .force_derivatives import derivatives, forget_derivatives
-from .joint_rows import EDGE
 
 NOT_CONVERGED = 13
 _ITERATIONS = 25
@@ -50,7 +49,7 @@ def turned(q, at, x, y, z, out):  # type: ignore[no-untyped-def]
 def unbalance(C, a, mu, b):  # type: ignore[no-untyped-def]
     """Compute b <- load - M a - B^T mu, in (r'', w') of kind 3."""
     B, F, J, n = views.body_(C), views.applied_(C), views.jacobian_(C), views.row_ints(C)
-    active, nb = views.active_(C), C[views.BODIES]
+    active, joined, nb = views.active_(C), views.block_bodies(C), C[views.BODIES]
     for i in range(1, nb + 1):
         at = 6 * (i - 1)
         moment = k.inner_torque(C, i)
@@ -60,11 +59,11 @@ def unbalance(C, a, mu, b):  # type: ignore[no-untyped-def]
             b[at + 3 + j] = moment[j] - turn[j]
     for r in range(C[views.ACTIVE]):
         number = active[r]
-        for side in range(2):
-            i = n[number, 1 + side]
+        for p in range(n[number, views.FIRST], n[number, views.STOP]):
+            i = joined[p]
             if i > 0:
                 for j in range(6):
-                    b[6 * (i - 1) + j] -= mu[r] * J[number, 6 * side + j]
+                    b[6 * (i - 1) + j] -= mu[r] * J[p, j]
 
 
 @kernel
@@ -105,6 +104,8 @@ def alpha_step(C, t, h, y, a, vd, mu, new, workspace, rho):  # type: ignore[no-u
         vd[i] = 0.0
     first = C[views.SIZE] - m
     before = 1e300
+    for i in range(nq + nv, nq + nv + C[views.CARRIED]):
+        new[i] = y[i]
     for iteration in range(_ITERATIONS):
         for i in range(nb):
             for j in range(3):
@@ -123,7 +124,7 @@ def alpha_step(C, t, h, y, a, vd, mu, new, workspace, rho):  # type: ignore[no-u
         unbalance(C, vd, mu, b)
         for r in range(m):
             b[first + r] = -mass * V[active[r], views.PHI]
-            if kinds[active[r], 0] == EDGE:
+            if kinds[active[r], views.RATE_ONLY] == 1:
                 b[first + r] = -mass / rate * V[active[r], views.PHI_RATE]
         k.back(C)
         change, size = 0.0, 1e-300
@@ -141,6 +142,7 @@ def alpha_step(C, t, h, y, a, vd, mu, new, workspace, rho):  # type: ignore[no-u
                 for j in range(3):
                     new[7 * i + j] = y[7 * i + j] + move[6 * i + j]
                 turned(y, 7 * i + 3, move[6 * i + 3], move[6 * i + 4], move[6 * i + 5], new)
+            k.keep_carried(C, address_of(new))
             return OK
         before = change
     return NOT_CONVERGED
@@ -181,7 +183,8 @@ def alpha_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-un
     control: time, step, steps to go, budget, written, done steps, rho, iterations. work: rows of 20 b numbers.
     """
     C, control = ints(context, views.N_CARTESIAN), floats(control_, 8)
-    n, row = C[views.NQ] + C[views.NV], 8 * (C[views.NQ] + C[views.NV] + C[views.SIZE])
+    n = C[views.NQ] + C[views.NV] + C[views.CARRIED]
+    row = 8 * (n + C[views.SIZE])
     y, a, vd, mu = (
         floats(work, n),
         floats(work + row, n),
@@ -244,7 +247,7 @@ class _Stepping(Cartesian):
 
     def _forget(self, work: Floats) -> Floats:
         """Return the workspace of a run without the multipliers, whose number may have changed."""
-        size, n = work.shape[1], self.nq + self.nv
+        size, n = work.shape[1], self.nq + self.nv + self.elements.carried
         if n + self.size != size:
             work = np.hstack((work[:, :n], np.zeros((len(work), self.size))))
         row = 3 if self.kind == 3 else 4
@@ -306,7 +309,7 @@ class GeneralizedAlpha(_Stepping):
     ) -> Integration:
         dy, work, control = self.rhs(t, y0), np.zeros((8, len(y0) + self.size)), np.zeros(8)
         work[0, : len(y0)] = y0
-        work[1, : self.nv] = work[2, : self.nv] = dy[self.nq :]
+        work[1, : self.nv] = work[2, : self.nv] = dy[self.nq : self.nq + self.nv]
         work[3, : len(self.active)] = -self.arrays["multipliers"][self.active]
         control[6] = self.rho
         return self._run(alpha_run, t, y0, h, steps, t_eval, allowed, work, control)
@@ -320,12 +323,13 @@ _BETA = 12.0 / 25.0
 @kernel
 def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
     """Compute b <- right - K x for the loads of kind 1, x = (q'', sigma, mu)."""
-    B, S, J, n, active, nb = (
+    B, S, J, n, active, joined, nb = (
         views.body_(C),
         views.state_(C),
         views.jacobian_(C),
         views.row_ints(C),
         views.active_(C),
+        views.block_bodies(C),
         C[views.BODIES],
     )
     k.loads(C)
@@ -347,22 +351,18 @@ def unbalance_euler(C, x, b):  # type: ignore[no-untyped-def]
             b[at + 3 + j] -= S[i, views.EULER + j] * x[7 * nb + i - 1]
     for r in range(C[views.ACTIVE]):
         number, mu = active[r], x[first + r]
-        for side in range(2):
-            i = n[number, 1 + side]
+        for p in range(n[number, views.FIRST], n[number, views.STOP]):
+            i = joined[p]
             if i == 0:
                 continue
-            at, c = 7 * (i - 1), 6 * side
+            at = 7 * (i - 1)
             L = k.lmatrix(
                 S[i, views.EULER], S[i, views.EULER + 1], S[i, views.EULER + 2], S[i, views.EULER + 3]
             )
             for j in range(3):
-                b[at + j] -= mu * J[number, c + j]
+                b[at + j] -= mu * J[p, j]
             for j in range(4):
-                b[at + 3 + j] -= (
-                    2.0
-                    * mu
-                    * (L[j] * J[number, c + 3] + L[4 + j] * J[number, c + 4] + L[8 + j] * J[number, c + 5])
-                )
+                b[at + 3 + j] -= 2.0 * mu * (L[j] * J[p, 3] + L[4 + j] * J[p, 4] + L[8 + j] * J[p, 5])
 
 
 @kernel
@@ -378,7 +378,9 @@ def bdf_step(C, t, h, history, row, x, new, workspace):  # type: ignore[no-untyp
         for p in range(4):
             s += _BACK[p] * floats(history + row * p, 2 * nq)[i]
         workspace[i] = s
-    c, before, kinds = _BETA * h, 1e300, views.row_ints(C)
+    c, before, kinds, last = _BETA * h, 1e300, views.row_ints(C), floats(history, 2 * nq + C[views.CARRIED])
+    for i in range(2 * nq, 2 * nq + C[views.CARRIED]):
+        new[i] = last[i]
     for iteration in range(_ITERATIONS):
         for i in range(nq):
             new[nq + i] = workspace[nq + i] + c * x[i]
@@ -401,7 +403,7 @@ def bdf_step(C, t, h, history, row, x, new, workspace):  # type: ignore[no-untyp
             b[7 * nb + i] = -0.5 * s / (c * c)
         for r in range(m):
             b[first + r] = -V[active[r], views.PHI] / (c * c)
-            if kinds[active[r], 0] == EDGE:
+            if kinds[active[r], views.RATE_ONLY] == 1:
                 b[first + r] = -V[active[r], views.PHI_RATE] / c
         k.back(C)
         change, size = 0.0, 1e-300
@@ -413,6 +415,7 @@ def bdf_step(C, t, h, history, row, x, new, workspace):  # type: ignore[no-untyp
             for i in range(nq):
                 new[nq + i] = workspace[nq + i] + c * x[i]
                 new[i] = workspace[i] + c * new[nq + i]
+            k.keep_carried(C, address_of(new))
             return OK
         before = change
     return NOT_CONVERGED
@@ -422,7 +425,8 @@ def bdf_step(C, t, h, history, row, x, new, workspace):  # type: ignore[no-untyp
 def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-untyped-def]
     """Take steps to the budget or the end; work: four states, x, new state, workspace, rates."""
     C, control = ints(context, views.N_CARTESIAN), floats(control_, 8)
-    n, row = 2 * C[views.NQ], 8 * (2 * C[views.NQ] + C[views.SIZE])
+    n = 2 * C[views.NQ] + C[views.CARRIED]
+    row = 8 * (n + C[views.SIZE])
     x, new, workspace = floats(work + 4 * row, n), floats(work + 5 * row, n), floats(work + 6 * row, n)
     dy, dnew, y = floats(work + 7 * row, n), floats(work + 8 * row, n), floats(work, n)
     times, h = floats(t_out, n_out), control[1]
@@ -431,11 +435,13 @@ def bdf_run(context, control_, work, n_out, t_out, out):  # type: ignore[no-unty
             return np.int32(OK)
         for i in range(C[views.NQ]):
             dy[i], dy[C[views.NQ] + i] = y[C[views.NQ] + i], x[i]
+        k.give_rates(C, work + 7 * row + 16 * C[views.NQ])
         status = bdf_step(C, control[0], h, work, row, x, new, workspace)
         if status != OK:
             return np.int32(status)
         for i in range(C[views.NQ]):
             dnew[i], dnew[C[views.NQ] + i] = new[C[views.NQ] + i], x[i]
+        k.give_rates(C, work + 8 * row + 16 * C[views.NQ])
         control[4] = outputs(C, n, control[0], h, y, dy, new, dnew, times, out, int(control[4]))
         for p in range(3, 0, -1):
             a, b = floats(work + row * p, n), floats(work + row * (p - 1), n)

@@ -14,8 +14,10 @@ d from the point of i to the point of j, e fixed in the world::
     TRIPLE  (a x b) . d - f(t)      distance between two lines at right angles
     TURN    angle of b seen along a - f(t)
 
-Haug's elementary constraints, composite joints (9.4) and drivers (9.5) are made of them. What has no such rows raises
-`Inexpressible` by name.
+Haug's elementary constraints, composite joints (9.4) and drivers (9.5) are made of them. All other constraints and hinges
+(cams, curves, surfaces, rolling; also those of users) give ELEMENT rows, couplings JOINED rows: there the element itself is
+evaluated (`element_rows`). A FITTED row is a hinge coordinate that none of the rows above is, less f(t). What has no rows at all
+raises `Inexpressible` by name.
 """
 
 from collections.abc import Callable
@@ -29,6 +31,7 @@ from treemech.topology.arrays import Floats
 from ..formulation import Inexpressible, signals_of
 
 POINT, N1, N2, LENGTH, ANGLE, SCREW, EDGE, N2B, TRIPLE, TURN = range(10)
+ELEMENT, JOINED, FITTED = 10, 11, 12
 _X, _Y, _Z = range(3)
 _NO = np.zeros(3)
 
@@ -48,6 +51,7 @@ class Row(NamedTuple):
     x_j: Floats
     number: float  # pitch, length
     signal: Any  # f(t), l(t), or None
+    holonomic: bool = True
 
 
 class _Ends:
@@ -59,10 +63,22 @@ class _Ends:
         self.A, self.B = a.rotation @ base, b.rotation @ base
         self.pi, self.pj = a.offset, b.offset
 
-    def row(self, kind: int, a: Floats, b: Floats = _NO, number: float = 0.0, signal: Any = None) -> Row:
+    def row(
+        self,
+        kind: int,
+        a: Floats,
+        b: Floats = _NO,
+        number: float = 0.0,
+        signal: Any = None,
+        holonomic: bool = True,
+    ) -> Row:
         return Row(
-            kind, self.name, self.i, self.j, a, b, self.pi, self.pj, self.A[:, _X], self.B[:, _X], number, signal
+            kind, self.name, self.i, self.j, a, b, self.pi, self.pj, self.A[:, _X], self.B[:, _X], number, signal, holonomic
         )  # fmt: skip
+
+    def of_element(self, holonomic: int, others: int) -> list[Row]:
+        """Return the rows of an element that is evaluated as it is: those on positions first."""
+        return [self.row(ELEMENT, _NO, holonomic=k < holonomic) for k in range(holonomic + others)]
 
     def points(self) -> list[Row]:
         return [self.row(POINT, e) for e in np.eye(3)]
@@ -134,48 +150,60 @@ _DRIVERS: dict[tuple[type, int], Callable[[_Ends, Any], list[Row]]] = {
     (tm.Translation, 0): lambda e, f: e.line(_X, signal=f),
     (tm.Translation, 1): lambda e, f: e.line(_Y, signal=f),
     (tm.Translation, 2): lambda e, f: e.line(_Z, signal=f),
+    (tm.Free, 0): lambda e, f: e.line(_X, signal=f),
+    (tm.Free, 1): lambda e, f: e.line(_Y, signal=f),
+    (tm.Free, 2): lambda e, f: e.line(_Z, signal=f),
 }
 
 
 def rows_of(system: tm.System) -> list[Row]:
-    """Return all rows, connection by connection; a prescribed coordinate gives its hinge one row more."""
-    for name, coupled in system.couplings.items():
-        raise Inexpressible(
-            f"coupling {name!r} ({coupled.element.kind}) joins coordinates that are not there."
-        )
+    """Return all rows, connection by connection, couplings last; a prescribed coordinate gives its hinge one row more."""
     rows: list[Row] = []
     for name, connection in system.connections.items():
         element = connection.element
         if connection.is_hinge:
-            if type(element) not in _HINGES:
-                raise Inexpressible(f"hinge {name!r} ({element.kind}) has no Cartesian rows.")
-            if signals_of(element):
-                raise Inexpressible(f"hinge {name!r} ({element.kind}) depends on time.")
             ends = _Ends(connection, element.base())
-            rows += _HINGES[type(element)](ends, element)
+            rows += _hinge(ends, element)
             for (hinge, coordinate), given in system.prescriptions.items():
                 if hinge == name:
-                    if (type(element), coordinate) not in _DRIVERS:
-                        raise Inexpressible(
-                            f"coordinate {coordinate} of hinge {name!r} ({element.kind}) is prescribed."
-                        )
-                    rows += _DRIVERS[type(element), coordinate](ends, given.signal)
+                    rows += _coordinate(ends, element, coordinate, given.signal, "its prescribed motion")
         elif connection.is_constraint:
             rows += _constraint(_Ends(connection, np.eye(3)), name, element)
         else:
             raise Inexpressible(f"connection {name!r} ({element.kind}) is neither a hinge nor a constraint.")
+    for name, coupled in system.couplings.items():
+        rows += _coupling(name, coupled.element)
     return rows
+
+
+def _hinge(ends: _Ends, element: Any) -> list[Row]:
+    if type(element) in _HINGES and not signals_of(element):
+        return _HINGES[type(element)](ends, element)
+    return ends.of_element(6 - element.n_speeds, 0)
+
+
+def _coupling(name: str, element: Any) -> list[Row]:
+    """Return rows between coordinates: they have no bodies of their own."""
+    rest = (0, 0, _NO, _NO, _NO, _NO, _NO, _NO, 0.0, None)
+    return [Row(JOINED, name, *rest, k < element.n_holonomic) for k in range(element.n_rows)]
 
 
 def coordinate_row(connection: Any, number: int, what: str) -> Row:
     """Return the row whose residual is a coordinate of a hinge; `what` needs it."""
     element = connection.element
-    if (type(element), number) not in _DRIVERS:
-        raise Inexpressible(
-            f"{what} needs coordinate {number} of hinge {connection.name!r} ({element.kind}), which no row measures."
-        )
-    (row,) = _DRIVERS[type(element), number](_Ends(connection, element.base()), None)
+    (row,) = _coordinate(_Ends(connection, element.base()), element, number, None, what)
     return row
+
+
+def _coordinate(ends: _Ends, element: Any, number: int, signal: Any, what: str) -> list[Row]:
+    if (type(element), number) in _DRIVERS:
+        return _DRIVERS[type(element), number](ends, signal)
+    euler = element.euler_parameters
+    if euler is not None and number >= euler:
+        raise Inexpressible(
+            f"{what} needs coordinate {number} of hinge {ends.name!r} ({element.kind}), an Euler parameter, which no row measures."
+        )
+    return [ends.row(FITTED, _NO, number=number, signal=signal)]
 
 
 def _pose(e: _Ends, c: Any) -> list[Row]:
@@ -205,12 +233,12 @@ _CONSTRAINTS: dict[type, Callable[[_Ends, Any], list[Row]]] = {
 
 
 def _constraint(ends: _Ends, name: str, element: Any) -> list[Row]:
-    if type(element) is tm.KnifeEdge and ends.i == 0:
-        return [ends.row(EDGE, _NO, ends.B[:, _Y])]
-    if type(element) not in _CONSTRAINTS:
-        raise Inexpressible(f"constraint {name!r} ({element.kind}) has no Cartesian rows.")
     if getattr(element, "unilateral", False):
-        raise Inexpressible(f"constraint {name!r} ({element.kind}) only pushes.")
-    if getattr(element, "rotation", None) is not None:
-        raise Inexpressible(f"constraint {name!r} ({element.kind}) prescribes a rotation.")
-    return _CONSTRAINTS[type(element)](ends, element)
+        raise Inexpressible(
+            f"constraint {name!r} ({element.kind}) may open, and no event is looked for here."
+        )
+    if type(element) is tm.KnifeEdge and ends.i == 0:
+        return [ends.row(EDGE, _NO, ends.B[:, _Y], holonomic=False)]
+    if type(element) in _CONSTRAINTS and getattr(element, "rotation", None) is None:
+        return _CONSTRAINTS[type(element)](ends, element)
+    return ends.of_element(element.n_holonomic, element.n_nonholonomic)

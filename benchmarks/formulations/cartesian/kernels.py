@@ -26,7 +26,9 @@ from treemech.kinematics.plan.views import own_z, own_zd, signal_values
 from treemech.kinematics.tree.sweep import signals
 
 from .. import dense, sparse_lu
+from .element_rows import give_carried, give_carried_rates, rows_of_elements, take_carried
 from .force_kernels import apply
+from .joint_rows import ELEMENT
 from .rows import row
 from .views import (
     ACTIVE,
@@ -34,6 +36,7 @@ from .views import (
     CORE,
     EULER,
     FACTORED,
+    FIRST,
     GAMMA,
     GETRF,
     GETRS,
@@ -44,10 +47,12 @@ from .views import (
     PHI,
     PHI_RATE,
     PLACE,
+    ROW_KIND,
     SIZE,
     SPARSE,
     SPIN,
     STATES,
+    STOP,
     VELOCITY,
     Ai_,
     Ap_,
@@ -59,6 +64,7 @@ from .views import (
     Ux_,
     active_,
     applied_,
+    block_bodies,
     body_,
     factors_,
     jacobian_,
@@ -129,18 +135,20 @@ def place(C, y):
 
 @kernel
 def take_states(C, z):
-    """Read the states of elements from the address z."""
+    """Read the states of elements, and what is carried, from the address z."""
     own, given = own_z(ints(C[CORE], N_CONTEXT)), floats(z, C[STATES])
     for k in range(C[STATES]):
         own[k] = given[k]
+    take_carried(C, z + 8 * C[STATES])
 
 
 @kernel
 def give_rates(C, zd):
-    """Write the rates of the states of elements to the address zd."""
+    """Write the rates of the states of elements, and of what is carried, to the address zd."""
     own, rates = own_zd(ints(C[CORE], N_CONTEXT)), floats(zd, C[STATES])
     for k in range(C[STATES]):
         rates[k] = own[k]
+    give_carried_rates(C, zd + 8 * C[STATES])
 
 
 @kernel
@@ -155,10 +163,17 @@ def evaluate(C, t, y):
     status = apply(C, t)
     if status != OK:
         return status
-    active, given = active_(C), signal_values(core)
+    evaluate_rows(C)
+    return rows_of_elements(C, t)
+
+
+@kernel
+def evaluate_rows(C):
+    """Evaluate the active rows between two bodies."""
+    active, n, given = active_(C), row_ints(C), signal_values(ints(C[CORE], N_CONTEXT))
     for k in range(C[ACTIVE]):
-        row(C, active[k], given)
-    return OK
+        if n[active[k], ROW_KIND] < ELEMENT:
+            row(C, active[k], given)
 
 
 # ---------------------------------------------------------------- matrices: values in a fixed order of entries
@@ -169,9 +184,9 @@ def lmatrix(p0, p1, p2, p3):
 
 
 @kernel
-def spread(J, r, at, L, scratch):
-    """Compute the row on Euler parameters, 2 [row on w] L (4)."""
-    a, b, c = 2.0 * J[r, at], 2.0 * J[r, at + 1], 2.0 * J[r, at + 2]
+def spread(J, p, L, scratch):
+    """Compute a block of a row on Euler parameters, 2 [row on w] L (4)."""
+    a, b, c = 2.0 * J[p, 3], 2.0 * J[p, 4], 2.0 * J[p, 5]
     for k in range(4):
         scratch[k] = a * L[k] + b * L[4 + k] + c * L[8 + k]
 
@@ -180,7 +195,7 @@ def spread(J, r, at, L, scratch):
 def assemble(C):
     """Write the values of the matrix entries, in the order of `cartesian.entries`."""
     kind, B, S, J, n, active = C[KIND], body_(C), state_(C), jacobian_(C), row_ints(C), active_(C)
-    v, scratch, at = values_(C), scratch_(C), 0
+    v, scratch, joined, at = values_(C), scratch_(C), block_bodies(C), 0
     for i in range(1, C[BODIES] + 1):
         for _ in range(3):
             v[at] = B[i, 0]
@@ -214,23 +229,23 @@ def assemble(C):
                 at += 1
     for k in range(C[ACTIVE]):
         r = active[k]
-        for side in range(2):
-            i = n[r, 1 + side]
+        for p in range(n[r, FIRST], n[r, STOP]):
+            i = joined[p]
             if i == 0:
                 continue
             for j in range(3):
-                v[at] = v[at + 1] = J[r, 6 * side + j]
+                v[at] = v[at + 1] = J[p, j]
                 at += 2
             if kind == 3:
                 for j in range(3):
-                    v[at] = v[at + 1] = J[r, 6 * side + 3 + j]
+                    v[at] = v[at + 1] = J[p, 3 + j]
                     at += 2
                 continue
             L = lmatrix(S[i, EULER], S[i, EULER + 1], S[i, EULER + 2], S[i, EULER + 3])
-            spread(J, r, 6 * side + 3, L, scratch)
+            spread(J, p, L, scratch)
             if kind == 2:
                 for j in range(3):
-                    v[at] = J[r, 6 * side + 3 + j]
+                    v[at] = J[p, 3 + j]
                     at += 1
                 for j in range(4):
                     v[at] = scratch[j]
@@ -466,7 +481,14 @@ def onto(C, t, y, fresh):
     close(C, t, y, PHI_RATE, 4)
     if C[KIND] <= 2:
         normalise_rates(C, y)
+    keep_carried(C, y)
     return OK
+
+
+@kernel
+def keep_carried(C, y):
+    """Replace what the state at the address y carries by what its pose says."""
+    give_carried(C, y + 8 * (C[NQ] + C[NV] + C[STATES]))
 
 
 @kernel

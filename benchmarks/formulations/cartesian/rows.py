@@ -2,7 +2,7 @@
 """Constraint rows between two bodies: partials, residual, its rate and gamma#, compiled.
 
 Rows are those of Nikravesh, Table 11.1 in its corrected form: on (v_i, w_i, v_j, w_j), which is [Phi_r, Phi_p L^T / 2],
-with gamma#. A row also measures: without a given f(t), ANGLE and N2 are the coordinates of a hinge.
+with gamma#. A row also measures: without a given f(t), ANGLE and N2 are the coordinates of a hinge (`measure`).
 """
 
 from math import atan2, pi
@@ -14,11 +14,16 @@ from treemech.kinematics.kernel.vector import add, cross, dot, rotate, scale, su
 
 from .joint_rows import ANGLE, EDGE, LENGTH, N1, N2, N2B, POINT, SCREW, TRIPLE, TURN
 from .views import (
+    BODY_I,
+    BODY_J,
+    FIRST,
     GAMMA,
     OMEGA,
     PHI,
     PHI_RATE,
     PLACE,
+    ROW_KIND,
+    SIGNAL,
     VELOCITY,
     jacobian_,
     level_,
@@ -38,8 +43,8 @@ def wrapped(x):
 @kernel
 def row(C, r, given):
     """Compute one row: on the velocities of its bodies, residual, its rate, gamma#."""
-    n, c, S, T, J, V = row_ints(C), row_constants(C), state_(C), turn_(C), jacobian_(C), level_(C)
-    kind, i, j, signal = n[r, 0], n[r, 1], n[r, 2], n[r, 3]
+    n, c, S, T, B, V = row_ints(C), row_constants(C), state_(C), turn_(C), jacobian_(C), level_(C)
+    kind, i, j, signal, p = n[r, ROW_KIND], n[r, BODY_I], n[r, BODY_J], n[r, SIGNAL], n[r, FIRST]
     Ri, Rj = load9(T, i, 0), load9(T, j, 0)
     wi, wj = load3(S, i, OMEGA), load3(S, j, OMEGA)
     f, fd, fdd = 0.0, 0.0, 0.0
@@ -48,10 +53,10 @@ def row(C, r, given):
     if kind == N1:
         a, b = rotate(Ri, load3(c, r, 0)), rotate(Rj, load3(c, r, 3))
         m = cross(b, a)
-        store(J, r, 0, (0.0, 0.0, 0.0))
-        store(J, r, 3, scale(-1.0, unrotate(Ri, m)))
-        store(J, r, 6, (0.0, 0.0, 0.0))
-        store(J, r, 9, unrotate(Rj, m))
+        store(B, p, 0, (0.0, 0.0, 0.0))
+        store(B, p, 3, scale(-1.0, unrotate(Ri, m)))
+        store(B, p + 1, 0, (0.0, 0.0, 0.0))
+        store(B, p + 1, 3, unrotate(Rj, m))
         da, db = cross(wi, a), cross(wj, b)
         V[r, PHI] = dot(a, b)
         V[r, PHI_RATE] = dot(sub(wj, wi), m)
@@ -83,14 +88,14 @@ def row(C, r, given):
         gamma = -(2.0 * dot(da, dd) + dot(d, cross(wj, da)) + dot(a, bend))
         mj = cross(a, d)
     elif kind == TRIPLE:
-        p, b = rotate(Ri, a), rotate(Rj, load3(c, r, 3))
-        dp, db = cross(wi, p), cross(wj, b)
-        a, da = cross(p, b), add(cross(dp, b), cross(p, db))
-        ddp, ddb = cross(wi, dp), cross(wj, db)
-        dda = add(add(cross(ddp, b), scale(2.0, cross(dp, db))), cross(p, ddb))
+        e, b = rotate(Ri, a), rotate(Rj, load3(c, r, 3))
+        de, db = cross(wi, e), cross(wj, b)
+        a, da = cross(e, b), add(cross(de, b), cross(e, db))
+        dde, ddb = cross(wi, de), cross(wj, db)
+        dda = add(add(cross(dde, b), scale(2.0, cross(de, db))), cross(e, ddb))
         phi, rate = dot(a, d) - f, dot(a, dd) + dot(da, d) - fd
         gamma = fdd - (dot(a, bend) + 2.0 * dot(da, dd) + dot(dda, d))
-        mi, mj = cross(p, cross(b, d)), cross(b, cross(d, p))
+        mi, mj = cross(e, cross(b, d)), cross(b, cross(d, e))
     elif kind == TURN:
         x_axis = rotate(Ri, load3(c, r, 12))
         y_axis, b = cross(rotate(Ri, a), x_axis), rotate(Rj, load3(c, r, 3))
@@ -129,8 +134,8 @@ def row(C, r, given):
                 rate -= pitch * turning
                 gamma += pitch * drift
                 mi, mj = add(mi, scale(pitch, a)), scale(-pitch, a)
-    store(J, r, 0, scale(-1.0, a))
-    store(J, r, 3, unrotate(Ri, sub(mi, cross(si, a))))
-    store(J, r, 6, a)
-    store(J, r, 9, unrotate(Rj, add(mj, cross(sj, a))))
+    store(B, p, 0, scale(-1.0, a))
+    store(B, p, 3, unrotate(Ri, sub(mi, cross(si, a))))
+    store(B, p + 1, 0, a)
+    store(B, p + 1, 3, unrotate(Rj, add(mj, cross(sj, a))))
     V[r, PHI], V[r, PHI_RATE], V[r, GAMMA] = phi, rate, gamma

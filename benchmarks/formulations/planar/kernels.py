@@ -17,92 +17,103 @@ from treemech.kinematics.tree.sweep import signals
 from .. import dense
 from ..cartesian import kernels as k
 from ..cartesian import views as views
+from ..cartesian.element_rows import rows_of_elements
 from ..cartesian.force_kernels import apply as apply_in_space
-from ..cartesian.views import GAMMA, OMEGA, PHI, PHI_RATE, PLACE, SPIN, VELOCITY
+from ..cartesian.joint_rows import ELEMENT
+from ..cartesian.views import FIRST, GAMMA, OMEGA, PHI, PHI_RATE, PLACE, SPIN, STOP, VELOCITY
 
 # rows: a component of d, a fixed in i on d less f(t), phi_j - phi_i less f(t), a distance, the knife edge
 POINT, LINE, TURN, LENGTH, EDGE = range(5)
 GAIN, TOLERANCE, PARTITIONED, STABILISED = 0, 1, 2, 3  # places in `factors`
-# columns of `state` used here: place, velocity; cosine and sine of phi in columns 14, 15
-COS, SIN, ANGLE, TURNING = 14, 15, 2, 9
+# columns of `flat`: x, y, phi, their rates, cosine and sine of phi
+X, Y, ANGLE, X_RATE, Y_RATE, TURNING, COS, SIN = range(8)
 _JN, _HEIGHT = 10, 11  # columns of `body`
 
 
 @kernel
 def place(C, q, v):
-    """Place the bodies by coordinates and velocities (3 b each)."""
-    S = views.state_(C)
+    """Place the bodies by coordinates and velocities (3 b each); in space too, where elements look at them."""
+    S = views.flat_(C)
     for i in range(1, C[views.BODIES] + 1):
         at = 3 * (i - 1)
         for j in range(3):
-            S[i, PLACE + j] = q[at + j]
-            S[i, VELOCITY + j] = v[at + j]
+            S[i, X + j] = q[at + j]
+            S[i, X_RATE + j] = v[at + j]
         S[i, COS], S[i, SIN] = cos(q[at + 2]), sin(q[at + 2])
+    if C[views.LOADS] > 0 or C[views.CHORDS] != 0:
+        lift(C)
+
+
+@kernel
+def lift(C):
+    """Place the bodies in space as they are in the plane."""
+    B, P, S, T, T0, E = (
+        views.body_(C), views.flat_(C), views.state_(C), views.turn_(C), views.start_(C), views.frame_(C),
+    )  # fmt: skip
+    x, y, n = (E[0], E[1], E[2]), (E[3], E[4], E[5]), (E[6], E[7], E[8])
+    base = (x[0], x[1], x[2], y[0], y[1], y[2], n[0], n[1], n[2])
+    for i in range(1, C[views.BODIES] + 1):
+        c, s = P[i, COS], P[i, SIN]
+        # turn by phi about n, in the base E: E^T Rz E
+        turned = multiply((c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0), base)
+        R = multiply(
+            multiply((x[0], y[0], n[0], x[1], y[1], n[1], x[2], y[2], n[2]), turned), load9(T0, i, 0)
+        )
+        store(T, i, 0, R)
+        w = scale(P[i, TURNING], n)
+        store(S, i, PLACE, add(add(scale(P[i, X], x), scale(P[i, Y], y)), scale(B[i, _HEIGHT], n)))
+        store(S, i, VELOCITY, add(scale(P[i, X_RATE], x), scale(P[i, Y_RATE], y)))
+        store(S, i, SPIN, unrotate(R, w))
+        store(S, i, OMEGA, w)
+
+
+@kernel
+def flattened(C, i, force, moment):
+    """Return what of a force (world) and a moment (axes of body i) is in the plane."""
+    E, moment = views.frame_(C), rotate(load9(views.turn_(C), i, 0), moment)
+    return (
+        force[0] * E[0] + force[1] * E[1] + force[2] * E[2],
+        force[0] * E[3] + force[1] * E[4] + force[2] * E[5],
+        moment[0] * E[6] + moment[1] * E[7] + moment[2] * E[8],
+    )
 
 
 @kernel
 def apply(C, t):
     """Apply the loads in the plane: gravity, and elements by the spatial kernel. Returns a status code."""
-    B, S, F, g, E = views.body_(C), views.state_(C), views.applied_(C), views.gravity_(C), views.frame_(C)
+    B, F, g, E = views.body_(C), views.applied_(C), views.gravity_(C), views.frame_(C)
     if C[views.LOADS] == 0:
         for i in range(1, C[views.BODIES] + 1):
             F[i, 0] = B[i, 0] * (g[0] * E[0] + g[1] * E[1] + g[2] * E[2])
             F[i, 1] = B[i, 0] * (g[0] * E[3] + g[1] * E[4] + g[2] * E[5])
             F[i, 2] = 0.0
         return OK
-    T, T0, nb = views.turn_(C), views.start_(C), C[views.BODIES]
-    x, y, n = (E[0], E[1], E[2]), (E[3], E[4], E[5]), (E[6], E[7], E[8])
-    flat = views.scratch_(C)
-    store(S, 0, OMEGA, (0.0, 0.0, 0.0))  # where the cosine of the ground stands
-    for i in range(1, nb + 1):
-        for j in range(3):
-            flat[6 * i + j], flat[6 * i + 3 + j] = S[i, PLACE + j], S[i, VELOCITY + j]
-        c, s = S[i, COS], S[i, SIN]
-        # turn by phi about n, in the base E: E^T Rz E
-        base = (x[0], x[1], x[2], y[0], y[1], y[2], n[0], n[1], n[2])
-        turned = multiply((c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0), base)
-        R = multiply(
-            multiply((x[0], y[0], n[0], x[1], y[1], n[1], x[2], y[2], n[2]), turned), load9(T0, i, 0)
-        )
-        store(T, i, 0, R)
-        w = scale(flat[6 * i + 5], n)
-        store(
-            S, i, PLACE, add(add(scale(flat[6 * i], x), scale(flat[6 * i + 1], y)), scale(B[i, _HEIGHT], n))
-        )
-        store(S, i, VELOCITY, add(scale(flat[6 * i + 3], x), scale(flat[6 * i + 4], y)))
-        store(S, i, SPIN, unrotate(R, w))
-        store(S, i, OMEGA, w)
     status = apply_in_space(C, t)
-    for i in range(1, nb + 1):
-        force, moment = load3(F, i, 0), rotate(load9(T, i, 0), load3(F, i, 3))
-        F[i, 0] = force[0] * x[0] + force[1] * x[1] + force[2] * x[2]
-        F[i, 1] = force[0] * y[0] + force[1] * y[1] + force[2] * y[2]
-        F[i, 2] = moment[0] * n[0] + moment[1] * n[1] + moment[2] * n[2]
-        for j in range(3):
-            S[i, PLACE + j], S[i, VELOCITY + j] = flat[6 * i + j], flat[6 * i + 3 + j]
-        S[i, COS], S[i, SIN] = cos(S[i, ANGLE]), sin(S[i, ANGLE])
-    S[0, COS] = 1.0
+    for i in range(1, C[views.BODIES] + 1):
+        store(F, i, 0, flattened(C, i, load3(F, i, 0), load3(F, i, 3)))
     return status
 
 
 @kernel
 def row(C, r, given):
     """Compute one row: on the velocities of its bodies, residual, its rate, gamma (6.3, Table of chapter 3)."""
-    n, c, S, J, V = (
+    n, c, S, B, V = (
         views.row_ints(C),
         views.row_constants(C),
-        views.state_(C),
+        views.flat_(C),
         views.jacobian_(C),
         views.level_(C),
     )
-    kind, i, j, signal = n[r, 0], n[r, 1], n[r, 2], n[r, 3]
+    kind, i, j, signal, p = (
+        n[r, views.ROW_KIND], n[r, views.BODY_I], n[r, views.BODY_J], n[r, views.SIGNAL], n[r, FIRST],
+    )  # fmt: skip
     f, fd, fdd = 0.0, 0.0, 0.0
     if signal >= 0:
         f, fd, fdd = given[signal, 0], given[signal, 1], given[signal, 2]
     wi, wj = S[i, TURNING], S[j, TURNING]
     if kind == TURN:
-        J[r, 0] = J[r, 1] = J[r, 6] = J[r, 7] = 0.0
-        J[r, 2], J[r, 8] = -1.0, 1.0
+        store(B, p, 0, (0.0, 0.0, -1.0))
+        store(B, p + 1, 0, (0.0, 0.0, 1.0))
         sign = c[r, 19]
         V[r, PHI] = S[j, ANGLE] - S[i, ANGLE] - sign * (f - c[r, 18])
         V[r, PHI_RATE], V[r, GAMMA] = wj - wi - sign * fd, sign * fdd
@@ -111,8 +122,8 @@ def row(C, r, given):
     six, siy = ci * c[r, 6] - si * c[r, 7], si * c[r, 6] + ci * c[r, 7]
     sjx, sjy = cj * c[r, 9] - sj * c[r, 10], sj * c[r, 9] + cj * c[r, 10]
     dx, dy = S[j, 0] + sjx - S[i, 0] - six, S[j, 1] + sjy - S[i, 1] - siy
-    dvx = S[j, 7] - wj * sjy - S[i, 7] + wi * siy
-    dvy = S[j, 8] + wj * sjx - S[i, 8] - wi * six
+    dvx = S[j, X_RATE] - wj * sjy - S[i, X_RATE] + wi * siy
+    dvy = S[j, Y_RATE] + wj * sjx - S[i, Y_RATE] - wi * six
     bx, by = -wj * wj * sjx + wi * wi * six, -wj * wj * sjy + wi * wi * siy
     turn = 0.0  # on phi_i besides
     if kind == POINT:
@@ -133,16 +144,26 @@ def row(C, r, given):
         turn = -ay * dx + ax * dy
         phi, rate = ax * dx + ay * dy - f, ax * dvx + ay * dvy + wi * turn - fd
         gamma = fdd - (2.0 * wi * (-ay * dvx + ax * dvy) - wi * wi * (ax * dx + ay * dy) + ax * bx + ay * by)
-    J[r, 0], J[r, 1], J[r, 2] = -ax, -ay, turn - (six * ay - siy * ax)
-    J[r, 6], J[r, 7], J[r, 8] = ax, ay, sjx * ay - sjy * ax
+    store(B, p, 0, (-ax, -ay, turn - (six * ay - siy * ax)))
+    store(B, p + 1, 0, (ax, ay, sjx * ay - sjy * ax))
     V[r, PHI], V[r, PHI_RATE], V[r, GAMMA] = phi, rate, gamma
 
 
 @kernel
-def evaluate_rows(C):
-    active, given = views.active_(C), signal_values(ints(C[views.CORE], N_CONTEXT))
-    for r in range(C[views.ACTIVE]):
-        row(C, active[r], given)
+def evaluate_rows(C, t):
+    """Evaluate the rows of the bodies as they are placed. Returns a status code."""
+    active, n, given = views.active_(C), views.row_ints(C), signal_values(ints(C[views.CORE], N_CONTEXT))
+    for a in range(C[views.ACTIVE]):
+        if n[active[a], views.ROW_KIND] < ELEMENT:
+            row(C, active[a], given)
+    if C[views.CHORDS] == 0:
+        return OK
+    status, B, joined = rows_of_elements(C, t), views.jacobian_(C), views.block_bodies(C)
+    for r in range(C[views.ROWS]):
+        if n[r, views.ROW_KIND] >= ELEMENT:
+            for p in range(n[r, FIRST], n[r, STOP]):
+                store(B, p, 0, flattened(C, joined[p], load3(B, p, 0), load3(B, p, 3)))
+    return status
 
 
 @kernel
@@ -152,17 +173,17 @@ def evaluate(C, t, q, v):
     if failed >= 0:
         return SIGNAL_FAILED + 16 * failed
     place(C, q, v)
-    evaluate_rows(C)
-    return OK
+    return evaluate_rows(C, t)
 
 
 @kernel
 def assemble(C):
     """Write the values of [M Phi^T; Phi 0] (6.3.18)."""
-    B, J, n, active, v, at = (
+    B, J, n, joined, active, v, at = (
         views.body_(C),
         views.jacobian_(C),
         views.row_ints(C),
+        views.block_bodies(C),
         views.active_(C),
         views.values_(C),
         0,
@@ -172,10 +193,10 @@ def assemble(C):
         at += 3
     for r in range(C[views.ACTIVE]):
         number = active[r]
-        for side in range(2):
-            if n[number, 1 + side] > 0:
+        for p in range(n[number, FIRST], n[number, STOP]):
+            if joined[p] > 0:
                 for j in range(3):
-                    v[at] = v[at + 1] = J[number, 6 * side + j]
+                    v[at] = v[at + 1] = J[p, j]
                     at += 2
 
 
@@ -217,15 +238,15 @@ def accelerate(C, t, dy):
 @kernel
 def dense_rows(C, G, n):
     """Write the active rows as a dense matrix (m x n)."""
-    J, ni, active = views.jacobian_(C), views.row_ints(C), views.active_(C)
+    J, ni, joined, active = views.jacobian_(C), views.row_ints(C), views.block_bodies(C), views.active_(C)
     for r in range(C[views.ACTIVE]):
         for i in range(n):
             G[n * r + i] = 0.0
-        for side in range(2):
-            i = ni[active[r], 1 + side]
+        for p in range(ni[active[r], FIRST], ni[active[r], STOP]):
+            i = joined[p]
             if i > 0:
                 for j in range(3):
-                    G[n * r + 3 * (i - 1) + j] = J[active[r], 6 * side + j]
+                    G[n * r + 3 * (i - 1) + j] = J[p, j]
 
 
 @kernel
@@ -271,7 +292,7 @@ def follow(C, t, q, v):
     if status != OK:
         return status
     # columns of dependent coordinates, as rows for LAPACK's transposed view
-    J, ni = views.jacobian_(C), views.row_ints(C)
+    J, ni, joined = views.jacobian_(C), views.row_ints(C), views.block_bodies(C)
     place_of = views.stack_(C)
     count = 0
     for i in range(n):
@@ -282,13 +303,13 @@ def follow(C, t, q, v):
     for i in range(m * m):
         G[i] = 0.0
     for r in range(m):
-        for side in range(2):
-            i = ni[active[r], 1 + side]
+        for p in range(ni[active[r], FIRST], ni[active[r], STOP]):
+            i = joined[p]
             if i > 0:
                 for j in range(3):
                     c = place_of[3 * (i - 1) + j]
                     if c >= 0:
-                        G[m * r + c] = J[active[r], 6 * side + j]
+                        G[m * r + c] = J[p, j]
     w, pivots = views.whole_(C), views.pivots_(C)
     if not dense.lu(C[views.GETRF], w, m, G, pivots):
         return CHAIN_OPEN
@@ -309,7 +330,7 @@ def follow(C, t, q, v):
                     else:
                         v[i] += b[place_of[i]]
             place(C, q, v)
-            evaluate_rows(C)
+            evaluate_rows(C, t)
         if column == PHI and not k.largest(C, PHI) < 1e-8:
             return CHAIN_OPEN
     return OK
@@ -319,6 +340,7 @@ def follow(C, t, q, v):
 def motion(C, t, y, dy):
     """Write y' of a state. Returns a status code."""
     n = 3 * C[views.BODIES]
+    k.take_states(C, y + 16 * n)
     q, v, dq, dv = floats(y, n), floats(y + 8 * n, n), floats(dy, n), floats(dy + 8 * n, n)
     if views.factors_(C)[PARTITIONED] > 0.0 and C[views.ACTIVE] > 0:
         own = views.scratch_(C)
@@ -334,7 +356,6 @@ def motion(C, t, y, dy):
         return status
     for i in range(n):
         dq[i] = v[i]
-    k.take_states(C, y + 16 * n)
     status = accelerate(C, t, dv)
     k.give_rates(C, dy + 16 * n)
     return status
@@ -347,12 +368,17 @@ def onto(C, t, y):
     With stabilised equations (Park) only where the constraints are off by more than a tolerance.
     """
     n = 3 * C[views.BODIES]
+    k.take_states(C, y + 16 * n)
     q, v, factors = floats(y, n), floats(y + 8 * n, n), views.factors_(C)
+    status = OK
     if factors[STABILISED] > 0.0:
         status = evaluate(C, t, q, v)
-        if status != OK or max(k.largest(C, PHI), k.largest(C, PHI_RATE)) <= factors[TOLERANCE]:
-            return status
-        status = choose(C)
-        return status if status != OK else follow(C, t, q, v)
-    status = follow(C, t, q, v)
-    return status if status != OK else choose(C)
+        if status == OK and max(k.largest(C, PHI), k.largest(C, PHI_RATE)) > factors[TOLERANCE]:
+            status = choose(C)
+            status = status if status != OK else follow(C, t, q, v)
+    else:
+        status = follow(C, t, q, v)
+        status = status if status != OK else choose(C)
+    if status == OK:
+        k.keep_carried(C, y)
+    return status

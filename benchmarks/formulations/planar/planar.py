@@ -21,7 +21,8 @@ from . import kernels as p
 
 _FLAT = 1e-9
 _PARALLEL = (
-    spatial.N1, spatial.POINT, spatial.N2, spatial.LENGTH, spatial.ANGLE, spatial.EDGE, spatial.TURN,
+    spatial.N1, spatial.POINT, spatial.N2, spatial.LENGTH, spatial.ANGLE, spatial.EDGE, spatial.TURN, spatial.ELEMENT,
+    spatial.JOINED, spatial.FITTED,
 )  # fmt: skip
 
 
@@ -45,8 +46,8 @@ def part(t, y, what, context):  # type: ignore[no-untyped-def]
     C = ints(context, views.N_CARTESIAN)
     n, status = 3 * C[views.BODIES], OK
     if what != 3:
-        status = p.evaluate(C, t, floats(y, n), floats(y + 8 * n, n))
         k.take_states(C, y + 16 * n)
+        status = p.evaluate(C, t, floats(y, n), floats(y + 8 * n, n))
     if status == OK and (what == 1 or what == 2):
         status = p.apply(C, t)
         p.assemble(C)
@@ -90,10 +91,9 @@ class Planar(Cartesian):
         A = self.arrays
         A["frame"][:] = E.ravel()
         A["start"][:] = self.R0.reshape(-1, 9)
-        A["state"][0] = 0.0
-        A["state"][0, p.COS] = 1.0
+        A["flat"][0, p.COS] = 1.0
         self._check_axes(n)
-        y = np.concatenate((np.zeros(2 * self.nq), self.forces.start(self.mech, state)))
+        y = np.concatenate((np.zeros(2 * self.nq), self._tail(state)))
         for i, b in enumerate(bodies[1:]):
             line = trace[tree.numbers[b.name]]
             R, w = self.R0[i + 1], line[columns.OMEGA]
@@ -137,7 +137,7 @@ class Planar(Cartesian):
         for r, (kind, line) in found.items():
             row = self.rows[r]
             signal = next((n for n, s in enumerate(signals) if s is row.signal), -1)
-            whole[r] = kind, row.i, row.j, signal
+            whole[r, views.ROW_KIND], whole[r, views.SIGNAL] = kind, signal
             constants[r] = line
 
     def _flat(self, row: Row, state: tm.State) -> tuple[int, Floats] | None:
@@ -148,6 +148,9 @@ class Planar(Cartesian):
         line[9:11] = (E @ Rj @ (row.point_j - bodies[row.j].com))[:2]
         a = E @ (row.a if row.kind == spatial.POINT else Ri @ row.a)
         b = E @ Rj @ row.b
+        if row.kind in (spatial.ELEMENT, spatial.JOINED, spatial.FITTED):
+            line[18:] = row.number, self.elements.chord_of(row)
+            return row.kind, line
         if row.kind == spatial.POINT:
             # the three components of a coincidence: two in the plane
             k_ = int(np.argmax(np.abs(row.a)))
@@ -188,11 +191,10 @@ class Planar(Cartesian):
         cols = list(rows)
         first = 3 * self.nb
         for r, number in enumerate(self.active):
-            row = self.rows[number]
-            for i in (row.i - 1, row.j - 1):
-                for j in range(3 if i >= 0 else 0):
-                    rows += [first + r, 3 * i + j]
-                    cols += [3 * i + j, first + r]
+            for i in self.joined(number):
+                for j in range(3 if i > 0 else 0):
+                    rows += [first + r, 3 * (i - 1) + j]
+                    cols += [3 * (i - 1) + j, first + r]
         return rows, cols, first + len(self.active)
 
     def _activate(self, active: Any) -> None:
@@ -211,10 +213,9 @@ class Planar(Cartesian):
         self._call(part, t, y, 0)
         J = np.zeros((len(self.active), 3 * self.nb))
         for r, number in enumerate(self.active):
-            row = self.rows[number]
-            for side, i in enumerate((row.i - 1, row.j - 1)):
-                if i >= 0:
-                    J[r, 3 * i : 3 * i + 3] += self.arrays["jacobian"][number, 6 * side : 6 * side + 3]
+            for block, i in enumerate(self.joined(number), self.blocks[number]):
+                if i > 0:
+                    J[r, 3 * i - 3 : 3 * i] += self.arrays["jacobian"][block, :3]
         return J
 
     def _candidates(self) -> list[int]:
@@ -227,7 +228,11 @@ class Planar(Cartesian):
     def options(self, setting: float) -> dict[str, Any]:
         self.arrays["factors"][p.TOLERANCE] = 10.0 * setting
         projected = (self.partitioned or self.stabilised) and len(self.active) > 0
-        return {"project": self.PROJECT.address if projected else 0, "monitor": self.arrays["monitor"]}
+        return {
+            "project": self.PROJECT.address if projected else 0,
+            "monitor": self.arrays["monitor"],
+            "controlled": 2 * self.nq + self.forces.nx,
+        }
 
     def bodies(self, t: Floats, y: Floats) -> Bodies:
         n, nb, E = len(t), self.nb, self.E
@@ -252,9 +257,11 @@ class Planar(Cartesian):
         }
         for number in self.active:
             row = self.rows[number]
-            lam, J = A["multipliers"][number], A["jacobian"][number]
-            force, moment = lam * J[6:8], lam * J[8]
-            c, s = A["state"][row.j, p.COS], A["state"][row.j, p.SIN]
+            if row.kind == spatial.JOINED:
+                continue
+            lam, J = A["multipliers"][number], A["jacobian"][self.blocks[number] + 1]
+            force, moment = lam * J[:2], lam * J[2]
+            c, s = A["flat"][row.j, p.COS], A["flat"][row.j, p.SIN]
             x, y_ = A["row_constants"][number, 9:11]
             about = moment - ((c * x - s * y_) * force[1] - (s * x + c * y_) * force[0])
             found[row.connection][0][:] += force @ self.E[:2]
@@ -264,7 +271,7 @@ class Planar(Cartesian):
     def residuals(self, t: Floats, y: Floats) -> Floats:
         found, holonomic = (
             np.zeros((len(t), 2)),
-            [r for r in self.active if self.rows[r].kind != spatial.EDGE],
+            [r for r in self.active if self.rows[r].holonomic],
         )
         for n, (time_, state) in enumerate(zip(t, y, strict=True)):
             self._call(part, time_, state, 0)
@@ -280,15 +287,11 @@ def _normal(system: tm.System, rows: list[Row]) -> tuple[int, Floats]:
     """Return (body, direction in it) of the normal of the plane: the axis of the first hinge that turns in
     one.
     """
-    allowed = (
-        tm.Revolute, tm.Prismatic, tm.Planar, tm.Polar, tm.Rigid, tm.KnifeEdge, tm.Distance, tm.InPlane, tm.InLine, tm.Parallel,
-        tm.Perpendicular, tm.AtRotation, tm.RevoluteSpherical, tm.RevoluteRevolute, tm.RelativeOffset, tm.RelativeAngle,
-        tm.PrescribedPose,
-    )  # fmt: skip
+    allowed = (tm.Revolute, tm.Prismatic, tm.Planar, tm.Polar, tm.Rigid)
     found: tuple[int, Floats] | None = None
     for name, connection in system.connections.items():
         element = connection.element
-        if not isinstance(element, allowed):
+        if connection.is_hinge and not isinstance(element, allowed):
             raise Inexpressible(f"{name!r} ({element.kind}) is not a joint of planar mechanisms.")
         if isinstance(element, (tm.Revolute, tm.Planar, tm.Polar)) and found is None:
             a = connection.ends[0]

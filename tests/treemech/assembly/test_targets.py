@@ -349,3 +349,19 @@ def test_the_attitude_of_a_cut_ball_is_a_rotation_or_four_numbers():
         assert np.max(np.abs(mech.state(q={**guess, cut: value}).q - state.q)) < 1e-12
     with pytest.raises(tm.ElementError, match="some of its Euler parameters"):
         mech.assemble(guess={f"{cut}[1]": 0.1})
+
+
+def test_the_unknown_of_a_constraint_says_where_it_is_sought():
+    """A state tells the unknowns of constraints, and takes them back."""
+    system = tm.System("bead")
+    bead = system.body("bead", 1.0, (0.1, 0.1, 0.1))
+    system.connect("slide", tm.Translation(), system.ground, bead)
+    outline = tm.PointOnCurve([(1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0), (0.5, -0.8, 0)], degree=3)
+    system.connect("wire", outline, system.ground, bead)
+    mech = system.build()
+    place = mech.assemble(guess={"slide": (0.0, 1.0, 0.0)})
+    s = place.cut["wire"][0]
+    again = mech.state(q={"slide": place["slide"][0], "wire": s})
+    assert np.array_equal(again.q, place.q) and again.cut["wire"][0] == pytest.approx(s, abs=1e-12)
+    with pytest.raises(tm.ElementError, match="q of 'wire' is 'far'; 'wire' has 1 numbers in q"):
+        mech.state(q={"wire": "far"})

@@ -68,6 +68,26 @@ def test_a_viscous_point_is_a_state():
     np.testing.assert_allclose(run.z[:, 0], rest + (0.6 - rest) * np.exp(-rate * run.t), atol=1e-9)
 
 
+@pytest.mark.parametrize("coordinates", [1, 3])
+def test_states_made_of_numbers_have_viscous_points_in_equilibrium_too(coordinates):
+    """They had none (NaN), and every analysis said that a spring gave a load that is not finite."""
+    composite = tm.Composite(ends=("a", "b"), points={"n1": coordinates}, viscous=["n1"])
+    composite.connect("one", tm.Spring(stiffness=100.0, length=0.5, damping=3.0), "a", "n1")
+    composite.connect("two", tm.Spring(stiffness=50.0, length=0.5), "n1", "b")
+    if coordinates == 3:  # damped across the line too
+        composite.connect("pad", tm.Bushing(np.zeros((6, 6)), damping=np.ones(6)), "a", "n1")
+    mech = slider(composite)[0].build()
+    state = mech.state(q={"rail": 0.3})
+    assert state.x[0] == pytest.approx(0.6, abs=1e-12)  # a third of the stretch
+    assert np.allclose(mech.assemble(fix={"rail": 0.3}).x, state.x, atol=1e-12)
+    assert mech.forward_dynamics(state).ud[0] == pytest.approx(-5.0, rel=1e-11)
+    many = mech.state(q={"rail": np.array([0.0, 0.3])})
+    assert np.allclose(many.x[:, 0], [0.5, 0.6], atol=1e-12)
+    assert mech.state(q={"rail": 0.3}, x=[0.7] + [0.0] * (coordinates - 1)).x[0] == 0.7
+    given = mech.state(q={"rail": 0.3}, x={"muscle.n1": [0.7] + [0.0] * (coordinates - 1)})
+    assert given.x[0] == 0.7
+
+
 def test_a_frame_of_six_coordinates_is_held_by_turn_and_position():
     class Bushing(tm.Energetic):
         """Stiff in offset and (small) turn."""

@@ -528,3 +528,20 @@ def test_two_constrained_assemblies_carry_one_body():
     same_motion(plain, composite, ["load"])
     assert np.ptp(plain.body("load").position, axis=0).max() > 0.01
     assert np.max(composite.residual.position) < 1e-10
+
+
+# ---------------------------------------------------------------- speeds beside Euler parameters
+@pytest.mark.parametrize("method", ["DOP853", "Radau", "alpha3"])
+def test_a_run_starts_with_the_speeds_it_is_given(method):
+    """The attitude of a series is not that of its Euler parameters alone: speeds must be turned by the latter."""
+    system = tm.System("rod", gravity=(0, 0, -9.81))
+    system.connect("rod", rod(), system.ground, box(system).at((0.1, 0, 0)))
+    mech = system.build()
+    hinge, rng = mech._lagrange.hinges[0].hinge, np.random.default_rng(3)
+    state = mech.state(q=hinge.sample(rng), u=rng.normal(size=mech.nu))
+    run = mech.simulate((0.0, 0.1), state, method=method, rtol=1e-8)
+    np.testing.assert_allclose(run.u[0], state.u, atol=1e-14)
+    np.testing.assert_allclose(run.energy.total, mech.energy(state).total, rtol=1e-5)
+    rates = (hinge.move(state.q, 1e-6 * state.u) - hinge.move(state.q, -1e-6 * state.u)) / 2e-6
+    early = mech.simulate((0.0, 1e-5), state, method=method, rtol=1e-8)
+    np.testing.assert_allclose((early.q[-1] - early.q[0]) / 1e-5, rates, atol=1e-3)

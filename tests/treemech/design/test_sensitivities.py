@@ -238,3 +238,33 @@ def test_inputs_that_are_held_are_no_memory():
         for mech in (crank(False), crank(True))
     )
     assert np.allclose(free.q, held.q, rtol=1e-9, atol=1e-14) and np.max(np.abs(free.q)) > 1e-3
+
+
+@pytest.mark.parametrize("viscous", [(), ("n",)])
+def test_internal_points_are_no_memory(viscous):
+    """Where a point was sought from is kept from call to call, and changes nothing; models with composites were refused."""
+    system = tm.System("forearm", gravity=(0, 0, -9.81))
+    arm = system.body("arm", 1.0, (0.1, 0.1, 0.1), com=(0.3, 0, 0))
+    system.connect("elbow", tm.Revolute("y"), system.ground, arm)
+    link = tm.Composite(ends=("a", "b"), points={"n": 1}, viscous=viscous)
+    k, d = tm.Parameter("k", 200.0), tm.Parameter("d", 5.0)
+    link.connect("near", tm.Spring(30.0, d if viscous else 0.0, 0.3), "a", "n")
+    link.connect("far", tm.Spring(k, length=0.3), "n", "b")
+    system.connect("link", link, system.ground.at((0, 0, 1)), arm.at((0.6, 0, 0)))
+    mech = system.build()
+
+    def start(mech):
+        return mech.assemble(fix={"elbow": 0.2})
+
+    def run(**values):
+        other = mech.with_parameters(**values)
+        return other.simulate((0, 0.5), start(other), rtol=1e-12, atol=1e-13, t_eval=[0.5])
+
+    found = mech.sensitivities((0, 0.5), start, t_eval=[0, 0.5])
+    effort = found.of(lambda run: run.element("link.far").effort[-1])
+    for j, name in enumerate(found.parameters):
+        step = 1e-5 * mech.parameters[name]
+        above, below = (run(**{name: mech.parameters[name] + sign * step}) for sign in (1.0, -1.0))
+        assert abs(found.q[-1, 0, j] - (above.q - below.q)[0, 0] / (2 * step)) < 1e-8
+        efforts = [r.element("link.far").effort[-1] for r in (above, below)]
+        assert abs(effort[..., j].squeeze() - np.squeeze(efforts[0] - efforts[1]) / (2 * step)) < 1e-6

@@ -149,9 +149,6 @@ def test_what_is_not_plane_is_refused_by_name(name, said):
         FORMULATIONS["planar-park"](system).initial(state)
 
 
-@pytest.mark.parametrize(
-    "constraint", [tm.InPlane(unilateral=True), tm.PrescribedPose(rotation=("z", 0.1)), tm.ConstantVelocity()]
-)
-def test_what_has_no_rows_is_refused_by_name(constraint):
-    with pytest.raises(Inexpressible, match="'C'"):
-        FORMULATIONS["nikravesh-3-dense"](held(constraint)[0]())
+def test_a_constraint_that_may_open_is_refused_by_name():
+    with pytest.raises(Inexpressible, match="'C' .InPlane. may open"):
+        FORMULATIONS["nikravesh-3-dense"](held(tm.InPlane(unilateral=True))[0]())
