@@ -326,6 +326,7 @@ class Wiring:
         return applied, assembled
 
     def _applied(self, system: "System", e: ElementHandle) -> Applied:
+        assert not isinstance(e.element, RotorInertia)  # a number of its hinge
         names = getattr(e.element, "input_names", ())
         sources = tuple(self._source(system, e, n, e.inputs[n]) for n in names)
         return Applied(e.name, e.element, e.ends, e.coordinates, sources, e.reaction_of)
