@@ -318,7 +318,8 @@ class Mechanism:
     def with_parameters(self, **values: Any) -> Mechanism:
         """Return the same mechanism with other values of some parameters, as if built with them.
 
-        Nothing is compiled.
+        Nothing is compiled. `assemble` keeps the chains of the new mechanism on the branch on which they close with the
+        declared values: it follows them along the straight line of the parameters.
 
         Examples
         --------
@@ -412,6 +413,9 @@ class Mechanism:
 
         Unilateral constraints touch, except those named in `open`; these must not be passed through.
 
+        A mechanism with other values of its parameters (`with_parameters`) is closed on the branch of the declared values, unless
+        estimates are given. Where that branch ends on the way, this is an error that says at which values.
+
         Examples
         --------
         >>> import treemech as tm
@@ -422,7 +426,7 @@ class Mechanism:
         [2.131647]
         """
         from .analyses.given import warn_of_degrees
-        from .assembly.assembly import assemble
+        from .assembly.branch import assemble
 
         self._warn_of_changes()
         fix, guess, rates = self._numbered(fix), self._numbered(guess), self._numbered(rates)
@@ -586,7 +590,7 @@ class Mechanism:
 
         `loads` act on the speeds, by name or (nu,). Trees take O(n); closed chains use sparse factors of
         their matrix. This and other analyses of a state take many states as well, with leading axes, by as
-        many `threads` as are given (docs/calls.md). `out` is an array for ud.
+        many `threads` as are given, at most (docs/calls.md). `out` is an array for ud.
 
         Examples
         --------
@@ -1054,7 +1058,7 @@ class Mechanism:
 
         `state` is where all rows start, or has a leading axis with a start for each; default: the reference
         position, closed. "RK4" takes a step of fixed size, "DP5" and "DOP853" as many as the tolerance asks
-        for. `threads` share the rows; the numbers do not depend on it.
+        for. At most so many `threads` share the rows (small work takes fewer); the numbers do not depend on it.
 
         Examples
         --------

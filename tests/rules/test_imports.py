@@ -74,7 +74,7 @@ EDGES = {
     "treemech/description": ("treemech/results",),
     "treemech/authoring": (),
     "treemech/analyses": ("treemech/results", "treemech/description"),
-    "treemech/assembly": ("treemech/results", "treemech/analyses"),
+    "treemech/assembly": ("treemech/results", "treemech/description", "treemech/analyses"),
     "treemech/inverse_kinematics": ("treemech/results", "treemech/analyses", "treemech/assembly"),
     "treemech/simulation": ("treemech/results", "treemech/description", "treemech/analyses"),
     "treemech/calls": ("treemech/results", "treemech/analyses"),

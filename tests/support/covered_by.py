@@ -20,6 +20,7 @@ COVERED_BY = {
     "benchmarks/runs/many/studies.py": ["benchmarks/runs/many/test_batch.py"],
     "dynamics/calls/row_runs.py": ["treemech/many/test_simulate_many.py"],
     "dynamics/calls/row_constraints.py": ["treemech/many/test_block_runs.py"],
+    "kinematics/branch.py": ["treemech/assembly/test_branch.py"],
     "treemech/many/": ["treemech/many/test_simulate_many.py", "treemech/many/test_batch.py"],
     # ------------------------------------------------ elements: every built-in element obeys the laws of its contract
     "elements/fields.py": ["laws/input/test_bad_input.py", "elements/check/test_checks.py"],

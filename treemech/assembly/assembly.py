@@ -40,16 +40,6 @@ _LEFT, _LEFT_BY_ENDS = 1.0, 0.25
 Given = Mapping[Any, Any] | None
 
 
-def assemble(mech: "Mechanism", open: Collection[str] = (), **given: Any) -> State:
-    """Find a consistent state: positions (KSP/0), then velocities (KSP/1), see `Mechanism.assemble`."""
-    sought = Assembly(mech, **given)
-    with sought.searching(open):
-        q = sought.positions()
-        u = sought.speeds.find(q, sought.start.u)
-        sought.tell_what_is_left(q)
-    return sought.state(q, u, open, sought.fitted)
-
-
 class Assembly:
     """One search for closed positions and their rates."""
 
@@ -67,7 +57,8 @@ class Assembly:
         momentum: Any = None,
     ) -> None:
         _by_name(fix=fix, guess=guess, poses=poses, rates=rates, states=states, weights=weights)
-        self.mech, self.t = mech, as_number(t, "assemble: t")
+        self.mech, self.t, self.fix_given = mech, as_number(t, "assemble: t"), fix
+        self.chosen = bool(guess or poses or weights)  # a branch is chosen by estimates
         self.states, self.scale = states or {}, size(mech)
         self.speeds = Speeds(mech, self.t, rates, rate_weights, momentum)
         self.fix, cut_fix = split(mech, fix)

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _SPEEDS_OF_A_THREAD = 30_000  # about a millisecond of forward dynamics
+_FEWEST_SPEEDS = 10_000  # of a thread that is asked for: it takes some 0.1 ms until it has woken up
 
 
 def answer(
@@ -186,7 +188,7 @@ def of_rows(
                 to[k] = part
 
     if n:
-        shared(compute, n, _cores(n * mech.nu) if threads is None else threads)
+        shared(compute, n, _cores(n * mech.nu) if threads is None else threads, n * mech.nu)
     shaped = [x.reshape(*rows.lead, *shape) for x, shape in zip(results, table.shapes, strict=True)]
     if out is not None:
         shaped[0] = out
@@ -254,16 +256,30 @@ def _cores(speeds: int) -> int:
     return max(1, min(cores, speeds // _SPEEDS_OF_A_THREAD))
 
 
-def shared(compute: Callable[[int, int], None], n: int, threads: int | None) -> None:
-    """Compute n rows by one thread, or by several that take equal parts."""
+def shared(compute: Callable[[int, int], None], n: int, threads: int | None, speeds: int) -> None:
+    """Compute n rows by one thread, or by at most so many that take equal parts; this one takes the last part.
+
+    `speeds` says how much work it is, in evaluations of forward dynamics times speeds. A thread that would have too little of it to
+    make up for waking it is left asleep.
+    """
     count = min(1 if threads is None else int(threads), n)
     if count < 1:
         raise ElementError(f"threads is {threads!r}; wanted a number from 1.")
+    count = max(1, min(count, speeds // _FEWEST_SPEEDS))
     if count == 1:
         compute(0, n)
         return
-    edges = [n * k // count for k in range(count + 1)]
-    list(_pool(os.getpid(), count).map(compute, edges[:-1], edges[1:]))
+    from concurrent.futures import wait
+
+    edges = sorted({4 * (n * k // (4 * count)) for k in range(count)} | {n})  # whole blocks of lanes
+    pool = _pool(os.getpid(), count - 1)
+    others = [pool.submit(compute, a, b) for a, b in pairwise(edges[:-1])]
+    try:
+        compute(edges[-2], n)
+    finally:
+        wait(others)
+    for other in others:
+        other.result()
 
 
 @cache

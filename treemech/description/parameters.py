@@ -35,11 +35,14 @@ class Origin(NamedTuple):
     calls: tuple[Call, ...]
     options: Mapping[str, bool]  # of build
     values: Mapping[str, float]
+    declared: Mapping[str, float]  # values of the reference design
 
     @classmethod
     def of(cls, system: "System", options: Mapping[str, bool]) -> "Origin":
         values = {name: p.value for name, p in sorted(system.parameters.items())}
-        return cls(type(system), system.name, system.declared_gravity, tuple(system.calls), options, values)
+        return cls(
+            type(system), system.name, system.declared_gravity, tuple(system.calls), options, values, values
+        )
 
     def build(self, values: Mapping[str, float], checked: bool = True) -> "Mechanism":
         """Build the same mechanism with other values.
@@ -85,7 +88,26 @@ def origin_of(mech: "Mechanism", names: Iterable[str] = ()) -> Origin:
 def with_parameters(mech: "Mechanism", values: Mapping[str, Any]) -> "Mechanism":
     """Build the same mechanism with other values of some parameters."""
     origin = origin_of(mech, values)
-    return mech._refilling.build(origin, {name: as_value(name, value) for name, value in values.items()})
+    made = mech._refilling.build(origin, {name: as_value(name, value) for name, value in values.items()})
+    made._refilling.reference = mech if origin.values == origin.declared else mech._refilling.reference
+    return made
+
+
+def reference_of(mech: "Mechanism") -> "Mechanism | None":
+    """Return the mechanism with the declared values of all parameters; None if this is it, or there are none."""
+    origin = mech._origin
+    if origin is None or origin.values == origin.declared:
+        return None
+    refilling = mech._refilling
+    if refilling.reference is None:  # one that came from another process, or was copied
+        refilling.reference = origin.build(origin.declared)
+    return refilling.reference
+
+
+def changed_parameters(mech: "Mechanism") -> list[str]:
+    """Return the names of parameters that have other values than the declared ones."""
+    origin = mech._origin
+    return [] if origin is None else [name for name, x in origin.values.items() if x != origin.declared[name]]
 
 
 class Refilling:
@@ -100,6 +122,8 @@ class Refilling:
         self.asked: Counter[frozenset[str]] = Counter()
         self.kept: dict[frozenset[str], Refill | None] = {}
         self.root: Mechanism | None = None  # of a refilled mechanism: the one that was built
+        self.reference: Mechanism | None = None  # design with the declared values, where this is another one
+        self.closed: dict[Any, Any] = {}  # positions of a reference design (assembly/branch.py)
 
     def announce(self, names: Iterable[str]) -> None:
         """Expect many values of these parameters."""
@@ -214,6 +238,8 @@ def _neighbours(origin: Origin, name: str, mech: "Mechanism") -> Neighbours:
         except TreemechError as error:
             refusal = refusal or error
             continue
+        for m in made:
+            m._refilling.reference = mech if origin.values == origin.declared else mech._refilling.reference
         cores = tuple(m._core for m in made)
         for core in cores:
             follow(core, mech._core)

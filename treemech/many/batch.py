@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 
+_EVALUATIONS = 4  # of forward dynamics in a step, or more
+
+
 class Part:
     """Columns of a batch that belong to one connection: live views, (B,) of one number, else (B, n)."""
 
@@ -217,7 +220,7 @@ class Batch:
         if self.method == "RK4":
             np.subtract(aim[:, 1], aim[:, 0], out=aim[:, 2])
         self._skipped = sorted(self.failed)
-        shared(self._compute, len(self), self._threads)
+        shared(self._compute, len(self), self._threads, _EVALUATIONS * len(self) * self._mech.nu)
         if self.failed:
             moved = np.ones(len(self), dtype=bool)
             moved[list(self.failed)] = False

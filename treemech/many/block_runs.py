@@ -18,6 +18,7 @@ from treemech.dynamics.integrators import layout as m
 from treemech.kinematics.plan.columns import body
 from treemech.topology.arrays import Floats
 
+from ..description.parameters import changed_parameters
 from ..simulation.simulate import tolerances
 from .block_starts import BlockStarts
 from .columns import Columns
@@ -77,8 +78,11 @@ class BlockRuns:
 
     def __init__(self, job: Job, names: Iterable[str]) -> None:
         self.job = job
+        names = list(names)
+        if names and job.mech._core.loops is not None:  # starts follow the way from the declared values
+            names += [n for n in changed_parameters(job.mech) if n not in names]
         self.designs = Designs.of(job.mech, names) if names else None
-        self.starts = BlockStarts(job.mech, job.start, job.t_span[0])
+        self.starts = BlockStarts(job.mech, job.start, job.t_span[0], self.designs)
         self.columns = (
             None if job.measures is None else Columns.of(job.mech, job.measures, job.t_eval is not None)
         )

@@ -8,7 +8,7 @@ does beyond that, and searches that need more (guesses, poses, several attempts)
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,11 +22,14 @@ from treemech.topology.body import as_number
 
 from ..analyses.cut_hinges import split
 from ..analyses.states import left_free, make_state
+from ..description.parameters import changed_parameters
 from ..results.state import State
 from .closing import closed_positions, closed_rates
+from .ways import Ways
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
+    from .designs import Designs
     from .job import Rows
 
 Mask = NDArray[np.bool_]
@@ -99,10 +102,10 @@ class _Design:
 class BlockStarts:
     """Starts of the runs of one job."""
 
-    def __init__(self, mech: Mechanism, start: Any, t0: float) -> None:
+    def __init__(self, mech: Mechanism, start: Any, t0: float, designs: Designs | None) -> None:
         from ..mechanism import Mechanism
 
-        self.mech, self.start, self.t0 = mech, start, t0
+        self.mech, self.start, self.t0, self.designs = mech, start, t0, designs
         self.design = _Design(mech, inspect.signature(inspect.unwrap(Mechanism.assemble)))
         self.assembles = not any(b.pose is not None for b in mech.tree.bodies[1:]) and not any(
             len(a.element.settled) for a in mech._layout.efforts.applied if isinstance(a.element, Energetic)
@@ -135,15 +138,38 @@ class BlockStarts:
                 groups.setdefault((a.t, a.free.tobytes(), a.free_rates.tobytes()), []).append(k)
         if at is None:
             return  # a tree is consistent in every position
+        if self.designs is None and changed_parameters(self.mech):
+            self._alike(asked, found)
+            return
         for which in groups.values():
             first = asked[which[0]]
             assert first is not None
             numbers = None if table is None else table[which]
-            q, closed = closed_positions(
-                self.mech, at, first.t, found.q[which], first.free, numbers, sizes[which]
-            )
+            if table is None or self.designs is None:
+                q, closed = closed_positions(
+                    self.mech, at, first.t, found.q[which], first.free, numbers, sizes[which]
+                )
+            else:
+                ways = Ways(self.designs, at, first.t, first.free, rows.some(which))
+                q, closed = ways.closed(found.q[which], table[which], sizes[which])
             u, together = closed_rates(at, first.t, q, found.u[which], first.free_rates, numbers)
             found.q[which], found.u[which], found.good[which] = q, u, closed & together
+
+    def _alike(self, asked: Sequence[_Asked | None], found: Starts) -> None:
+        """Assemble runs of one design, which differ by what they were asked for alone."""
+        made: dict[int, State | None] = {}
+        for k, a in enumerate(asked):
+            if a is None:
+                continue
+            if id(a) not in made:
+                try:
+                    made[id(a)] = self.mech.assemble(**a.given)
+                except TreemechError:
+                    made[id(a)] = None
+            state = made[id(a)]
+            found.good[k] = state is not None
+            if state is not None:
+                found.q[k], found.u[k] = state.q, state.u
 
     def _asked(self, rows: Rows, k: int) -> _Asked | None:
         """Return what the start of a run asks for."""

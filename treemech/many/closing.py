@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.dynamics.calls.row_constraints import RowConstraints
+from treemech.kinematics.branch import least, moved
 from treemech.kinematics.closure import CLOSED, ROUNDOFF, disturbances
-from treemech.kinematics.layout.lagrange import Lagrange
 from treemech.topology.arrays import Floats
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def closed_positions(
             break
         start = moved(mech._lagrange, q[left], np.tile(free * disturbed, (len(left), 1)))
         own = None if numbers is None else numbers[left]
-        found[left], closed[left] = _nearest(mech, at, t, start, free, own, sizes[left])
+        found[left], closed[left] = nearest_closed(mech, at, t, start, free, own, sizes[left])
     return found, closed
 
 
-def _nearest(
+def nearest_closed(
     mech: Mechanism,
     at: RowConstraints,
     t: float,
@@ -66,7 +66,7 @@ def _nearest(
         active = np.flatnonzero(going)
         if not len(active):
             break
-        step = -_least(P[active], residual[active]) * free
+        step = -least(P[active], residual[active]) * free
         largest = np.abs(step).max(axis=1, initial=0.0)
         step *= np.minimum(1.0, 0.5 / np.where(largest > 0.0, largest, 0.5))[:, None]
         # steps that do not help are cut back
@@ -98,33 +98,7 @@ def closed_rates(
     """Return rates that keep the chains closed, nearest to u, and which rows have them (`closure.close_velocities`)."""
     for _ in range(3):
         now = at.constraints(t, q, u, numbers)
-        u = u - free * _least(now.partials * free, now.velocity)
+        u = u - free * least(now.partials * free, now.velocity)
     left = np.abs(at.constraints(t, q, u, numbers).velocity).max(axis=1, initial=0.0)
     together: Mask = left <= 1e-9 * (1.0 + np.abs(u).max(axis=1, initial=0.0))
     return u, together
-
-
-def _least(P: Floats, gaps: Floats) -> Floats:
-    """Return the least solutions x of P x = gaps; rows with numbers that are not finite get nan."""
-    bad = np.asarray(~(np.isfinite(P).all(axis=(1, 2)) & np.isfinite(gaps).all(axis=1)))
-    if bad.any():
-        P, gaps = np.where(bad[:, None, None], 0.0, P), np.where(bad[:, None], np.nan, gaps)
-    U, s, V = np.linalg.svd(P, full_matrices=False)
-    counts = s > 1e-10 * s[:, :1]
-    along = np.einsum("bij,bi->bj", U, gaps) * np.where(counts, 1.0 / np.where(counts, s, 1.0), 0.0)
-    return np.asarray(np.einsum("bj,bjk->bk", along, V))
-
-
-def moved(lagrange: Lagrange, q: Floats, step: Floats) -> Floats:
-    """Return the coordinates of many rows after small motions (`manifold.move`)."""
-    found, places = q.copy(), lagrange.places
-    found[:, places.q] += step[:, places.u]
-    for i, j in places.attitudes:
-        w = step[:, j : j + 3]
-        angle = np.sqrt((w * w).sum(axis=1))
-        a = np.cos(0.5 * angle)
-        w = w * np.where(angle > 0.0, np.sin(0.5 * angle) / np.where(angle > 0.0, angle, 1.0), 0.5)[:, None]
-        e0, e = q[:, i], q[:, i + 1 : i + 4]
-        found[:, i] = a * e0 - (w * e).sum(axis=1)
-        found[:, i + 1 : i + 4] = a[:, None] * e + e0[:, None] * w + np.cross(w, e)
-    return found

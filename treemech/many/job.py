@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -166,14 +166,20 @@ class Rows:
     memory: Floats | None = None
 
     def part(self, first: int, last: int) -> Rows:
-        """Return some of the rows."""
+        """Return the rows from one to another."""
+        return self._cut(slice(first, last), last - first)
 
+    def some(self, which: Sequence[int]) -> Rows:
+        """Return rows by their numbers."""
+        return self._cut(which, len(which))
+
+    def _cut(self, which: Any, count: int) -> Rows:
         def cut(array: Floats | None) -> Floats | None:
-            return None if array is None else array[first:last]
+            return None if array is None else array[which]
 
         return Rows(
-            last - first, {n: x[first:last] for n, x in self.parameters.items()},
-            {n: x[first:last] for n, x in self.inputs.items()}, cut(self.q), cut(self.u), cut(self.x), cut(self.memory),
+            count, {n: x[which] for n, x in self.parameters.items()},
+            {n: x[which] for n, x in self.inputs.items()}, cut(self.q), cut(self.u), cut(self.x), cut(self.memory),
         )  # fmt: skip
 
     def parameters_of(self, k: int) -> dict[str, float]:

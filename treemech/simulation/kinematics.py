@@ -23,6 +23,7 @@ from ..analyses.closed_chains import closed_motion, load_is_unique
 from ..analyses.constraints import holonomic, nonholonomic, size
 from ..analyses.evaluation import tree_results
 from ..analyses.states import as_rows, left_free, make_state, prescribed_drives
+from ..description.parameters import reference_of
 from ..results.computed import Results
 from ..results.run import Run
 from ..results.state import State
@@ -42,6 +43,8 @@ def kinematics(mech: "Mechanism", t_eval: ArrayLike, state: State | None = None)
     check_motions(mech, float(times[0]), float(times[-1]))
     t, rows = float(times[0]), mech._core.layout.chords.rows
     near = {n: q for n, (q, _) in state.cut.items()} if isinstance(state, State) else {}
+    if state is None and rows and reference_of(mech) is not None:
+        state = mech.assemble(t)  # on the branch of the declared values
     start = make_state(mech, t, None if state is None else as_rows(mech, state, "kinematics")[1][0]).q
     if near:
         mech._core.reset_chords(near)

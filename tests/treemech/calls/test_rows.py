@@ -151,3 +151,34 @@ def test_given_arrays_may_be_written_over_after_and_by_a_call():
     assert np.array_equal(late[name].force, want)
     given_u[:] = u
     assert np.array_equal(mech.forward_dynamics((q, given_u), out=given_u).ud, ud)
+
+
+def test_small_work_stays_in_the_thread_that_asks(monkeypatch):
+    """Waking a thread takes longer than that; where the work is more, each takes a part of whole blocks of lanes."""
+    from threading import get_ident
+
+    from treemech.calls import rows
+
+    monkeypatch.setattr(rows, "_FEWEST_SPEEDS", 10_000)
+
+    def parts(n, threads, speeds):
+        seen = []
+        rows.shared(lambda a, b: seen.append((a, b, get_ident() == here)), n, threads, speeds)
+        return sorted(seen)
+
+    here = get_ident()
+    assert parts(512, 2, 512 * 7) == parts(512, None, 10**9) == [(0, 512, True)]
+    assert parts(512, 2, 512 * 127) == [(0, 256, False), (256, 512, True)]
+    assert parts(514, 8, 35_000) == [(0, 168, False), (168, 340, False), (340, 514, True)]
+    assert parts(3, 2, 10**6) == [(0, 3, True)]
+
+
+def test_an_error_in_another_thread_is_raised():
+    from treemech.calls import rows
+
+    def fail_first(a, b):
+        if a == 0:
+            raise ValueError("first part")
+
+    with pytest.raises(ValueError, match="first part"):
+        rows.shared(fail_first, 8, 2, 10**9)
