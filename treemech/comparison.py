@@ -162,7 +162,7 @@ def _start(mech: "Mechanism", given: Any, t: float) -> "State":
         raise TreemechError(f"compare: {what} {type(made).__name__}; wanted a State of system.build().")
     if made.q.ndim != 1:
         raise TreemechError("compare: the start holds many states; wanted one.")
-    made.check_sizes(mech.nq, mech.nu, len(mech.state(t).z), [c.name for c in mech.tree.chords], "compare")
+    made.check_sizes(mech.nq, mech.nu, len(mech.state(t).z), {c.name for c in mech._info.chords}, "compare")
     return made
 
 

@@ -6,7 +6,8 @@ They obey the equations of motion differentiated along the motion::
 
 with displacements in the directions of the speeds (H is omega x for Euler parameters, zero otherwise). These
 are linear equations with exact coefficients (derivatives). They are solved by Radau collocation of order 9 (L-stable,
-as stiff motions need it) on the steps of the motion: first on pairs of steps, then on steps that are halved until two solutions agree.
+as stiff motions need it) on the steps of the motion: first on pairs of steps, then on steps that are halved until two solutions
+agree, at last on those alone where they do not (beside the corner of a contact).
 Between the ends of steps they follow from the polynomial of the collocation: many output times cost no evaluations.
 With closed chains s also satisfies the constraints, P s_q + df/dp = 0 and its rate.
 """
@@ -31,6 +32,7 @@ from .parameter_derivatives import Direction
 _RANK = 1e-9  # singular values below this part of the largest belong to redundant rows
 _STAGES = 5
 _HALVINGS = 6
+_CUTS, _MOST_PIECES = 40, 20_000  # where only some pieces are cut further
 
 
 class Variation:
@@ -77,40 +79,74 @@ class Variation:
             if np.all(gap <= rtol):
                 return fine, np.max(gap, axis=0, initial=0.0)
             coarse = fine
+        found = self._graded(motion, edges, start, rtol, times)
+        if found is not None:
+            return found
         raise ConvergenceError(
             f"sensitivities do not settle to rtol = {rtol:g} on steps of the motion cut by {2**halving}: the motion is not "
             "smooth, or so sensitive that its rounding shows. Ask for less, or a shorter time."
         )
 
+    def _graded(
+        self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, rtol: float, times: Floats
+    ) -> tuple[Floats, Floats] | None:
+        """Return s and its error on pieces that are cut where the equations are not smooth; None if they do not settle.
+
+        Beside the corner of a contact after Hertz, say, the stiffness begins like a square root: pieces get shorter towards it.
+        """
+        k, n = start.shape[1], len(start)
+        pieces = np.stack((edges[:-1], edges[1:]), axis=1)
+        maps, halves = self._maps(motion, pieces, k), self._maps(motion, _halved(pieces), k)
+        for _ in range(_CUTS):
+            fine = np.append(_halved(pieces)[:, 0], edges[-1])
+            s, found = _follow(fine, *halves, start, times)
+            left, right = halves[0][::2], halves[0][1::2]
+            both = left + right + right[..., :n] @ left  # of the piece, by its halves
+            begins = s[:-1:2]
+            gap = both - maps[0]
+            gap = np.max(np.abs(gap[..., :n] @ begins + gap[..., n:]), axis=1)
+            gap /= np.maximum(np.max(np.abs(s), axis=(0, 1)), 1e-300)  # (pieces, columns)
+            error = np.sum(gap, axis=0)
+            if np.all(error <= rtol):
+                return found, error
+            cut = np.max(gap, axis=1) > 0.5 * rtol / len(pieces)
+            if len(pieces) + np.count_nonzero(cut) > _MOST_PIECES or not np.all(np.isfinite(gap)):
+                return None
+            twice = np.repeat(cut, 2)
+            new = _halved(pieces)[twice]
+            order = np.argsort(np.concatenate((pieces[~cut, 0], new[:, 0])))
+            later = self._maps(motion, _halved(new), k)
+            maps = _merged(order, [x[~cut] for x in maps], [x[twice] for x in halves])
+            inner = (2 * order[:, None] + (0, 1)).ravel()
+            halves = _merged(inner, [x[~twice] for x in halves], later)
+            pieces = np.concatenate((pieces[~cut], new))[order]
+        return None
+
     def _collocated(
         self, motion: Callable[[Floats], Motion], edges: Floats, start: Floats, parts: int, times: Floats
     ) -> Floats:
-        n = len(start)
         fine = np.unique(
             np.concatenate([edges, *((edges[:-1] + k / parts * np.diff(edges)) for k in range(parts))])
         )
-        h = np.diff(fine)
+        pieces = np.stack((fine[:-1], fine[1:]), axis=1)
+        return _follow(fine, *self._maps(motion, pieces, start.shape[1]), start, times)[1]
+
+    def _maps(
+        self, motion: Callable[[Floats], Motion], pieces: Floats, columns: int
+    ) -> tuple[Floats, Floats]:
+        """Return the change of s over pieces (m, 2) of time, and its slopes at the nodes, for s = each unit vector and for f."""
+        h = np.diff(pieces)[:, 0]
         nodes, a, b = _radau(_STAGES)
-        at = np.minimum(
-            fine[:-1, None] + h[:, None] * nodes, fine[1:, None]
-        )  # rounding must not pass the end
+        at = np.minimum(pieces[:, :1] + h[:, None] * nodes, pieces[:, 1:])  # rounding must not pass the end
         J, f = self.linear(motion(at.ravel()))
+        n = J.shape[-1]
         J, f = J.reshape(len(h), _STAGES, n, n), f.reshape(len(h), _STAGES, n, -1)
-        f = np.concatenate((f, np.zeros((*f.shape[:3], start.shape[1] - f.shape[3]))), axis=3)
+        f = np.concatenate((f, np.zeros((*f.shape[:3], columns - f.shape[3]))), axis=3)
         # K_i = J_i (s + h sum a_ij K_j) + f_i, for s = each unit vector and for f
         system = np.eye(_STAGES * n) - np.einsum("m,ij,mikl->mikjl", h, a, J).reshape(len(h), _STAGES * n, -1)
         right = np.concatenate((J, f), axis=3).reshape(len(h), _STAGES * n, -1)
         K = np.linalg.solve(system, right).reshape(len(h), _STAGES, n, -1)
-        change = np.einsum("m,i,mikl->mkl", h, b, K)
-        s, found = start, [start]
-        for step in change:
-            s = s + step[:, :n] @ s + step[:, n:]
-            found.append(s)
-        at = np.clip(np.searchsorted(fine, times, side="right") - 1, 0, len(h) - 1)
-        inside = h[at, None] * _dense(nodes, (times - fine[at]) / h[at])
-        here = np.array(found)[at]
-        slopes = K[at, :, :, :n] @ here[:, None] + K[at, :, :, n:]
-        return np.asarray(here + np.einsum("tj,tjnp->tnp", inside, slopes))
+        return np.einsum("m,i,mikl->mkl", h, b, K), K
 
     def linear(self, y: Motion) -> tuple[Floats, Floats]:
         """Return J (states, n, n) and f (states, n, columns) of s' = J s + f at many states."""
@@ -174,6 +210,34 @@ class Variation:
         change = np.zeros(self.core.nu)
         change[self.free] = np.linalg.lstsq(P[:, self.free], gap, rcond=_RANK)[0]
         return change
+
+
+def _follow(
+    fine: Floats, change: Floats, slopes: Floats, start: Floats, times: Floats
+) -> tuple[Floats, Floats]:
+    """Return s at the ends of pieces, and at any times by the polynomials of the collocation."""
+    h, n = np.diff(fine), len(start)
+    s, ends = start, [start]
+    for step in change:
+        s = s + step[:, :n] @ s + step[:, n:]
+        ends.append(s)
+    at = np.clip(np.searchsorted(fine, times, side="right") - 1, 0, len(h) - 1)
+    inside = h[at, None] * _dense(_radau(_STAGES)[0], (times - fine[at]) / h[at])
+    here = np.array(ends)[at]
+    rates = slopes[at, :, :, :n] @ here[:, None] + slopes[at, :, :, n:]
+    return np.array(ends), np.asarray(here + np.einsum("tj,tjnp->tnp", inside, rates))
+
+
+def _halved(pieces: Floats) -> Floats:
+    """Return the halves of pieces (m, 2) of time, in their order."""
+    middle = 0.5 * (pieces[:, 0] + pieces[:, 1])
+    return np.stack((pieces[:, 0], middle, middle, pieces[:, 1]), axis=1).reshape(-1, 2)
+
+
+def _merged(order: NDArray[np.int64], first: list[Floats], second: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return change and slopes of pieces that were kept and of new ones, in an order."""
+    change, slopes = (np.concatenate(pair)[order] for pair in zip(first, second, strict=True))
+    return change, slopes
 
 
 def _dense(nodes: Floats, x: Floats) -> Floats:

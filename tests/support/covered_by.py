@@ -13,6 +13,7 @@ COVERED_BY = {
     "topology/user_code.py": ["dynamics/model/test_workspaces.py"],
     "topology/graph.py": ["topology/test_tree.py", "topology/test_location.py"],
     "topology/polygon.py": ["topology/test_solids.py"],
+    "treemech/design/jumps.py": ["treemech/design/test_sensitivities.py"],
     "kinematics/layout/refill.py": ["treemech/description/test_refill.py"],
     "treemech/calls/loads.py": ["treemech/calls/test_reactions.py"],
     "dynamics/calls/row_steps.py": ["treemech/many/test_batch.py"],

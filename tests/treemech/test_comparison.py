@@ -50,6 +50,16 @@ def test_the_name_is_the_function_however_it_is_loaded():
     assert callable(tm.compare) and tm.compare.__name__ == "compare" and "compare" in tm.__all__
 
 
+def test_a_model_with_couplings_is_compared_from_an_assembled_start():
+    system = tree("geared")
+    system.couple("mesh", tm.Gear(2.0), "B", "C")
+    found = tm.compare(
+        system, lambda mech: mech.assemble(rates={"B": 1.0}), (0, 1), [1e-4, 1e-8], FEW, ["DOP853"], 20.0
+    )
+    assert {row.formulation for row in found} == {"relative-kkt", "nikravesh-3-sparse"}
+    assert not found.failures and found.confirmed.error < 1e-7
+
+
 # ---------------------------------------------------------------- numbers
 @pytest.mark.parametrize("which", ["of_tree", "of_loop"])
 def test_finer_tolerances_cost_more_and_reach_smaller_errors(which, request):

@@ -25,6 +25,7 @@ from ..results.naming import as_names
 from ..results.run import Run, not_interrupted
 from ..simulation.kinematics import results_of_motion
 from ..simulation.simulate import as_span, output_times
+from .jumps import refuse_jumps
 from .starts import Start, start_derivative
 
 if TYPE_CHECKING:
@@ -167,7 +168,9 @@ def smooth_steps(mech: "Mechanism", run: Run, refusal: str) -> Floats:
         raise TreemechError(f"{refusal}: {reason}")
     steps = np.asarray(run._dense[0], dtype=np.float64)
     breaks = [b for signal in mech._core.layout.signals for b in signal.breaks if steps[0] < b < steps[-1]]
-    return np.unique(np.concatenate((steps, breaks)))
+    edges = np.unique(np.concatenate((steps, breaks)))
+    refuse_jumps(mech, run, edges, refusal)
+    return edges
 
 
 class Along:

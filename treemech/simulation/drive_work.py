@@ -29,6 +29,7 @@ _X, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 _LEVELS = 12
 _ROUNDING = 1e-13  # of the largest load times the rate: a power below it is rounding
 _MOST = 16  # intervals in place of one, on average: more are needed for rounding only
+_BLOCK = 4096  # times whose results of all bodies are held at once
 
 
 def moving_chords(core: Core) -> dict[str, slice]:
@@ -111,7 +112,17 @@ def drive_work(
     moving = moving_chords(core)
 
     def power(times: Floats) -> tuple[Floats, Floats]:
-        """Return the power of every drive, and at each time the largest load times the rates of all drives."""
+        """Return the power of every drive, and at each time the largest load times the rates of all drives.
+
+        Block by block, so that the results of all bodies at millions of times are never held at once.
+        """
+        blocks = [_power(times[k : k + _BLOCK]) for k in range(0, max(len(times), 1), _BLOCK)]
+        return np.concatenate([own for own, _ in blocks], axis=1), np.concatenate(
+            [size for _, size in blocks]
+        )
+
+    def _power(times: Floats) -> tuple[Floats, Floats]:
+        """Return the same at the times of one block."""
         y = states_between(core, result, method, times, released)
         (q, u), rest = core.states(times, y), core.unpack(y)
         found = results_of_states(mech, times, q, u, rest.cut, rest.z, released)

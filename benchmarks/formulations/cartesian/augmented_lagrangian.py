@@ -43,16 +43,19 @@ def assemble(C):  # type: ignore[no-untyped-def]
                 at += 1
     for r in range(C[views.ROWS]):
         first = n[r, views.FIRST]
-        for a in range(6 * (n[r, views.STOP] - first)):
-            p = first + a // 6
+        for p in range(first, n[r, views.STOP]):
             if joined[p] == 0:
                 continue
-            for b in range(a + 1):
-                o = first + b // 6
-                if joined[o] == 0:
-                    continue
-                v[at] = alpha * J[p, a % 6] * J[o, b % 6]
-                at += 1
+            for a in range(6):
+                x = alpha * J[p, a]
+                for o in range(first, p):
+                    if joined[o] > 0:
+                        for b in range(6):
+                            v[at] = x * J[o, b]
+                            at += 1
+                for b in range(a + 1):
+                    v[at] = x * J[p, b]
+                    at += 1
 
 
 @kernel

@@ -9,8 +9,9 @@ import numpy as np
 import treemech as tm
 from tests.support.models import any_hinge, inertia, rotation
 
-from . import parts
-from .parts import End, Scene
+from . import more_constraints, more_elements, parts
+from .more_hinges import MORE_HINGES, rod
+from .parts import End, Scene, hinge_of
 
 # Hinges whose reverse is a hinge of the same kind
 REVERSIBLE = (
@@ -29,6 +30,20 @@ REVERSIBLE = (
 IMMOVABLE = "a drive moves what cannot move"
 
 
+def _constraint(kind, scene):
+    if kind in more_constraints.PLANAR:
+        return more_constraints.planar(kind, scene)
+    return (more_constraints.spatial if kind in more_constraints.SPATIAL else parts.constraint)(kind, scene)
+
+
+def _element(kind, scene, taken):
+    if kind in more_elements.ON_COORDINATES:
+        return more_elements.on_coordinate(kind, scene, taken)
+    if kind in more_elements.SMOOTH + more_elements.CORNERED:
+        return more_elements.between(kind, scene)
+    return parts.element(kind, scene, taken)
+
+
 class Joint(NamedTuple):
     """A hinge between two ends, with the coordinates that fit at the start."""
 
@@ -36,6 +51,13 @@ class Joint(NamedTuple):
     hinge: Any
     ends: tuple[End, End]
     q: np.ndarray
+
+    @property
+    def element(self):
+        """What is given to `System.connect`: an assembly is given as such."""
+        if self.kind != "Assembly":
+            return self.hinge
+        return rod(float(self.hinge.members[-2].offset[2]))
 
     def reversed(self):
         """Return the same joint seen from its other end."""
@@ -61,10 +83,9 @@ class Blueprint:
             self._chain(k, chain)
         for k, kind in enumerate(recipe.branches):
             self._branch(k, kind)
-        at = {name: (joint.kind, joint.q) for name, joint in self.joints.items()}
 
         def scene(what, k):
-            return Scene(self.poses, at, recipe.stream(what, k), recipe.floating)
+            return Scene(self.poses, self.joints, recipe.stream(what, k), recipe.floating)
 
         self.used: set[str] = set()  # hinges whose coordinate means something to a part
         self.couplings, self.drives, self.constraints, self.elements = {}, {}, {}, {}
@@ -74,7 +95,7 @@ class Blueprint:
             )
             if made:
                 self.couplings[f"{kind} {k}"] = made
-                self.used.update(made[1])
+                self.used.update(map(hinge_of, made[1]))
         for k, kind in enumerate(recipe.drives):
             names = scene("drive", k).hinge(taken=self.used)
             if names:
@@ -82,15 +103,30 @@ class Blueprint:
                     kind, recipe.stream("motion", k), self.joints[names[0]].q[0]
                 )
                 self.used.update(names)
+        for k, kind in enumerate(recipe.on_coordinates):
+            place = scene("drive on a coordinate", k).coordinate(taken=self.used)
+            if place:
+                self.drives[place[0]] = self._motion(
+                    kind, recipe.stream("motion of a coordinate", k), place[1]
+                )
+                self.used.add(hinge_of(place[0]))
         for k, kind in enumerate(recipe.constraints):
-            made = parts.constraint(kind, scene("constraint", k))
+            made = _constraint(kind, scene("constraint", k))
             if made:
                 self.constraints[f"{kind} {k}"] = made
         for k, kind in enumerate(recipe.elements):
-            made = parts.element(kind, scene("element", k), self.drives)
+            made = _element(kind, scene("element", k), self.drives)
             if made:
                 self.elements[f"{kind} {k}"] = made
-                self.used.update(end for end in made.ends if isinstance(end, str))
+                self.used.update(hinge_of(end) for end in made.ends if isinstance(end, str))
+                self.used.update([made.reaction_of] if made.reaction_of else [])
+
+    @property
+    def kinds(self) -> "set[str]":
+        """The kinds of parts that found a place."""
+        made = {name.rsplit(" ", 1)[0] for name in (*self.couplings, *self.constraints, *self.elements)}
+        driven = {("drive on a coordinate" if "[" in name else "drive") for name in self.drives}
+        return made | driven | {joint.kind for joint in self.joints.values()}
 
     # ------------------------------------------------------------ bodies and hinges
     def _body(self, place):
@@ -100,11 +136,13 @@ class Blueprint:
         position, base = rng.uniform(-1.0, 1.0, 3), rotation(rng)
         if self.recipe.planar:
             position[2] = 0.0
-            position, base = self.tilt @ position, self.tilt @ parts._turn("z", rng.uniform(-3, 3))
+            position, base = self.tilt @ position, self.tilt @ parts.turn("z", rng.uniform(-3, 3))
         self.poses[name] = (position, base)
         return name
 
     def _hinge(self, kind, rng):
+        if kind in MORE_HINGES:
+            return MORE_HINGES[kind](rng)
         if not self.recipe.planar:
             return any_hinge(rng, kind)
         if kind == "Revolute":
@@ -189,25 +227,28 @@ class Blueprint:
             bodies[body] = system.body(body, mass, J, com=com)
 
         def attached(end):
-            return handles[end] if isinstance(end, str) else bodies[end.body].at(end.offset, end.base)
+            if isinstance(end, str):
+                return handles.get(end, end)
+            return bodies[end.body].at(end.offset, end.base)
 
         handles = {}
         for hinge in listed(self.joints):
             joint = self.joint(hinge, flip)
             handles[hinge] = system.connect(
-                hinge, joint.hinge, *map(attached, joint.ends), role="chord" if hinge in chords else None
+                hinge, joint.element, *map(attached, joint.ends), role="chord" if hinge in chords else None
             )
         for hinge, motion in self.drives.items():
-            system.prescribe(hinge, motion)
+            system.prescribe(hinge_of(hinge), motion, int(hinge[:-1].partition("[")[2] or 0))
         for coupling in listed(self.couplings):
             element, names = self.couplings[coupling]
             system.couple(coupling, element, *names)
         for part in listed({**self.constraints, **self.elements}):
-            element, ends, inputs, symmetric = (self.constraints | self.elements)[part]
+            element, ends, inputs, symmetric, reaction_of = (self.constraints | self.elements)[part]
             ends = ends[::-1] if flip and symmetric else ends
             inputs = {key: self._input(system, part, value) for key, value in inputs.items()}
             verb = system.load if isinstance(element, (tm.Load, tm.Drag)) else system.connect
-            verb(part, element, *map(attached, ends), **({"inputs": inputs} if inputs else {}))
+            given = {"inputs": inputs, "reaction_of": reaction_of}
+            verb(part, element, *map(attached, ends), **{k: v for k, v in given.items() if v})
         return system
 
     def _input(self, system, part, value):
@@ -259,6 +300,13 @@ class Blueprint:
                 raise AssertionError(f"refused without need: {error}") from error
             raise Unfit(IMMOVABLE) from error
 
+    @property
+    def rheonomic(self):
+        """Whether hinges or constraints move by themselves."""
+        return "Moving" in self.recipe.branches or bool(
+            set(self.recipe.constraints) & {"PrescribedPose", "RelativeDistance", "RelativeAngle"}
+        )
+
     def _check_motions(self, mech, rows):
         """Raise Unfit if prescribed motions soon go where the others cannot follow, though they can at the start."""
         P, _free = rows.partials[:, self.free_speeds(mech)], self.free_speeds(mech)
@@ -267,7 +315,7 @@ class Blueprint:
         ud = np.zeros(mech.nu)
         for name, motion in self.drives.items():
             ud[mech.speeds.index(name)] = motion.at(0.0).acceleration
-        if self.drives or "Moving" in self.recipe.branches:
+        if self.drives or self.rheonomic:
             wanted = rows.partials @ ud + rows.bias
             if _left(P, wanted) > 1e-6 * (1.0 + np.abs(wanted).max(initial=0.0)):
                 raise Unfit(IMMOVABLE)

@@ -20,7 +20,7 @@ import treemech as tm
 from .blueprint import Blueprint, Unfit
 from .laws import LAWS
 from .outcomes import Stopped, Wrong
-from .recipe import ELEMENTS, MORE, numbered_recipe
+from .recipe import numbered_recipe
 
 BAD = ("wrong", "crash", "hang")
 LUMP = 200  # mechanisms that are written down at once
@@ -56,7 +56,8 @@ def outcome(recipe, laws=LAWS, begun=lambda law: None):
             found.append(("refused", name, str(error)))
         except Exception as error:
             found.append(("crash", name, f"{type(error).__name__}: {error}"))
-    return found + [("noted", *note) for note in blueprint.notes]
+    made = ("made", "", " ".join(kind.replace(" ", "_") for kind in sorted(blueprint.kinds)))
+    return [*found, *(("noted", *note) for note in blueprint.notes), made]
 
 
 def reason(words):
@@ -81,11 +82,11 @@ def smallest(recipe, kind, law):
     return recipe
 
 
-def _work(seed, numbers, options, laws, pipe):
+def _work(seed, numbers, laws, pipe):
     warnings.simplefilter("ignore")
     chosen = {name: LAWS[name] for name in laws}
     for number in numbers:
-        recipe = numbered_recipe(seed, number, **options)
+        recipe = numbered_recipe(seed, number)
 
         def begun(law, number=number):
             pipe.send(("start", number, (law, time.process_time())))
@@ -100,12 +101,12 @@ def _cpu(pid):
     return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def campaign(seed, count, first=0, limit=60.0, options=None, laws=tuple(LAWS), report=print):
+def campaign(seed, count, first=0, limit=60.0, laws=tuple(LAWS), report=print):
     """Run the laws on mechanisms first .. first + count of a series. Return {number: findings}."""
     context, results, numbers = multiprocessing.get_context("spawn"), {}, list(range(first, first + count))
     while numbers:
         here, there = context.Pipe(duplex=False)
-        worker = context.Process(target=_work, args=(seed, numbers, options or {}, laws, there), daemon=True)
+        worker = context.Process(target=_work, args=(seed, numbers, laws, there), daemon=True)
         worker.start()
         there.close()
         now, law, since = numbers[0], "process", 0.0
@@ -156,19 +157,27 @@ def table(results):
     """Return lines that count how the mechanisms ended, with the reasons."""
     kinds = Counter()
     reasons = Counter()
+    parts = Counter[str]()
     for findings in results.values():
+        parts.update(kind for what, _, words in findings if what == "made" for kind in words.split())
         kinds[
             min(
-                (k for k, _, _ in findings if k != "noted"),
+                (k for k, _, _ in findings if k not in ("noted", "made")),
                 key=("hang", "crash", "wrong", "refused", "stopped", "unfit").index,
                 default="kept all laws",
             )
         ] += 1
-        for entry in {(kind, law if kind in BAD else "", reason(words)) for kind, law, words in findings}:
+        for entry in {
+            (kind, law if kind in BAD else "", reason(words))
+            for kind, law, words in findings
+            if kind != "made"
+        }:
             reasons[entry] += 1
     lines = [f"{len(results)} mechanisms: " + ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())]
     for (kind, law, words), n in sorted(reasons.items(), key=lambda x: (x[0][0], -x[1])):
         lines.append(f"{n:6d}  {kind:8s} {law:18s} {words}")
+    lines.append("mechanisms by the kinds of their parts:")
+    lines += [f"{n:6d}  {kind}" for kind, n in sorted(parts.items(), key=lambda x: -x[1])]
     return lines
 
 
@@ -180,13 +189,11 @@ def main():
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--laws", default=",".join(LAWS))
     parser.add_argument("--log", help="file of results, to go on after a stop")
-    parser.add_argument("--more", action="store_true", help="with elements that the older series do not have")
     parser.add_argument("--shrink", action="store_true", help="make recipes of failures small")
     given = parser.parse_args()
-    options = {"elements": ELEMENTS + MORE} if given.more else {}
 
     def report(number, findings):
-        recipe = numbered_recipe(given.seed, number, **options)
+        recipe = numbered_recipe(given.seed, number)
         for kind, law, words in findings:
             if kind in BAD:
                 print(f"{number}: {kind} {law}: {words}\n    {recipe}", flush=True)
@@ -195,7 +202,7 @@ def main():
 
     def run(first, count):
         laws = given.laws.split(",")
-        return campaign(given.seed, count, first, given.limit, options, laws, report)
+        return campaign(given.seed, count, first, given.limit, laws, report)
 
     results = logged(given.log, given.first, given.count, run) if given.log else run(given.first, given.count)
     print("\n".join(table(results)))

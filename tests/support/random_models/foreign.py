@@ -1,7 +1,7 @@
-"""Elements as an author outside the library writes them: a band between bodies, a drive with states, a load."""
+"""Elements as an author outside the library writes them: a band, a drive with states, a load, a hinge, couplings."""
 
 from dataclasses import dataclass
-from math import sqrt
+from math import cos, sin, sqrt
 
 import treemech as tm
 
@@ -60,3 +60,37 @@ class Wind(tm.Load):
         load.force[1] = -0.2 * end.velocity[1]
         for k in range(3):
             load.moment[k] = -0.05 * end.angular_velocity[k]
+
+
+@dataclass(frozen=True)
+class Swivel(tm.Hinge):
+    """A turn about z, with a slide along an axis that turns with it: a pose, and no more."""
+
+    throw: float
+    n_coordinates = 2
+
+    def pose(self, q, t, offset, rotation):
+        c, s = cos(q[0]), sin(q[0])
+        offset[0], offset[1] = (self.throw + q[1]) * c, (self.throw + q[1]) * s
+        offset[2] = 0.2 * sin(q[0])
+        rotation[0, 0], rotation[0, 1] = c, -s
+        rotation[1, 0], rotation[1, 1] = s, c
+
+
+@dataclass(frozen=True)
+class Parabola(tm.Coupling):
+    """One coordinate follows the square of another."""
+
+    ratio: float
+    bend: float
+    start: float
+    n_arguments = 2
+    n_holonomic = 1
+
+    def residual(self, q, t, f):
+        f[0] = q[1] - self.ratio * q[0] - self.bend * q[0] * q[0] - self.start
+
+
+def bevel(q, u, t):
+    """Return the slip of a gear whose ratio depends on its position."""
+    return u[1] - (1.0 + 0.3 * q[0]) * u[0]

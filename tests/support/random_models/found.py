@@ -90,4 +90,8 @@ FOUND = (
     Found("energy", Recipe(474622598, branches=("Revolute",), elements=("ReactionFriction",), planar=True)),
     # the law asked nothing to be actuated where couplings are all that closes a chain
     Found("inverse_of_forward", Recipe(75334616, branches=("Revolute", "Revolute"), couplings=("Belt",), planar=True)),
+    # the speeds of a rod between two balls were turned at the start by the attitude of the whole assembly
+    Found("other_order", Recipe(1000, branches=("Revolute", "Assembly"))),
+    # a state did not take back the unknown of a constraint
+    Found("energy", Recipe(1000, branches=("Revolute", "Ball"), constraints=("PointOnCurve",))),
 )  # fmt: skip

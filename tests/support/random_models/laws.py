@@ -16,7 +16,7 @@ from tests.support.random_models.calls import odd_calls
 from tests.support.random_models.derivatives import derivatives
 from tests.support.random_models.nearby import closed_nearby
 from tests.support.random_models.outcomes import Stopped, Wrong, check
-from tests.support.random_models.recipe import CORNERED, FOREIGN, REMEMBERING
+from tests.support.random_models.recipe import CORNERED, FOREIGN, REMEMBERING, UNILATERAL
 
 END = 0.4
 RTOL = 1e-10
@@ -70,7 +70,7 @@ def _singular(blueprint, mech, state, **options):
 
 
 def _cornered(blueprint):
-    return bool(set(blueprint.recipe.elements) & set(CORNERED + REMEMBERING))
+    return bool(blueprint.kinds & {*CORNERED, *REMEMBERING, *UNILATERAL})
 
 
 # ---------------------------------------------------------------- energy, momentum
@@ -82,8 +82,8 @@ def energy(blueprint):
     bound = 1e-5 if _cornered(blueprint) else 1e-7
     size, composites = 1.0, 0.0
     for name, audit in run.audit.items():
-        if name in blueprint.drives:
-            continue
+        if name in blueprint.drives or name in blueprint.constraints:
+            continue  # what drives and moving constraints bring in
         stored = run.element(name).energy - run.element(name).energy[0]
         terms = np.array([audit.work[-1], stored[-1], audit.dissipated[-1], -audit.supplied[-1]])
         most = max(1.0, float(np.abs(terms).max()), float(np.abs(stored).max()))
@@ -93,6 +93,8 @@ def energy(blueprint):
         else:
             check(f"balance of {name}", abs(terms.sum()), bound * most)
     check("balance of composites", abs(composites), bound * size)
+    if any(holds for _, _, holds in run.switched):
+        return  # a contact that closes takes energy
     held = run.energy.kinetic + run.energy.potential
     works = [audit.work[-1] for audit in run.audit.values()]  # of drives too
     size = max(
@@ -285,6 +287,7 @@ def _growth(blueprint):
 
 
 # ---------------------------------------------------------------- other methods
+WRAPPED = ("WrapCylinder", "WrapSphere", "WrappedMuscle")
 METHODS = {  # rtol, and how far the motion may be off
     "Radau": (1e-10, 1e-6), "Adams": (1e-10, 1e-6), "DP5": (1e-10, 1e-6), "alpha3": (1e-7, 5 * 1e-7 ** (2 / 3)),
     "scipy:DOP853": (1e-10, 1e-6), "alpha2": (1e-7, 5 * 1e-7 ** (2 / 3)), "auto": (1e-10, 1e-6),
@@ -294,8 +297,8 @@ METHODS = {  # rtol, and how far the motion may be off
 def other_method(blueprint):
     """Another integrator finds the same motion."""
     rng = blueprint.recipe.stream("method")
-    remembers = set(blueprint.recipe.elements) & set(REMEMBERING)
-    methods = [method for method in METHODS if not (remembers and "scipy" in method)]
+    remembers = blueprint.kinds & {*REMEMBERING, *UNILATERAL, *WRAPPED}
+    methods = [method for method in METHODS if not (remembers and "scipy" in method)]  # it tells of no steps
     method = methods[int(rng.integers(len(methods)))]
     rtol, bound = METHODS[method]
     run = main_run(blueprint)
@@ -316,7 +319,7 @@ def inverse_of_forward(blueprint):
     """Loads that inverse dynamics finds are those that forward dynamics was given."""
     mech, state = blueprint.mech, blueprint.state
     free = blueprint.free_speeds(mech)
-    if not free.any():
+    if not free.any() or blueprint.kinds & set(UNILATERAL):  # contacts hold there under given accelerations
         return
     actuated = None
     if mech.tree.chords or blueprint.couplings:
@@ -355,14 +358,15 @@ def calls(blueprint):
     """An answer depends on its state alone: not on calls before it, nor on the way or the rows it is computed in."""
     run = main_run(blueprint)
     states = [run.state(k) for k in (0, len(run.t) // 2, len(run.t) - 1)]
-    odd = odd_calls(blueprint.mech, states, blueprint.recipe.stream("calls"))
+    fused = bool(blueprint.kinds & {"EhdTraction", "EhdReaction", *WRAPPED})
+    odd = odd_calls(blueprint.mech, states, blueprint.recipe.stream("calls"), fused)
     if odd:
         raise Wrong(", ".join(odd))
 
 
 def files(blueprint):
     """A model that is saved and read is the same, to the bit."""
-    if set(blueprint.recipe.elements) & {"Controller", *FOREIGN}:
+    if blueprint.kinds & {"Controller", "VelocityRelation", "PointOnImplicitSurface", *FOREIGN}:
         return  # functions, and classes that are in no package, are refused
     main_run(blueprint)
     with tempfile.TemporaryDirectory() as folder:

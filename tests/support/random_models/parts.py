@@ -7,7 +7,7 @@ import numpy as np
 import treemech as tm
 from tests.support.models import rotation
 
-from .foreign import Band, LaggingDrive, Wind
+from .foreign import Band, LaggingDrive, Parabola, Wind, bevel
 
 
 class End(NamedTuple):
@@ -25,13 +25,16 @@ class Part(NamedTuple):
     ends: tuple
     inputs: dict
     symmetric: bool = False  # whether its ends may be exchanged
+    reaction_of: str | None = None  # hinge on whose load it depends
 
 
 class Scene:
     """Poses of bodies at the start, from which parts find ends that fit."""
 
-    def __init__(self, poses, hinges, rng, floating=False):
-        self.poses, self.hinges, self.rng, self.floating = poses, hinges, rng, floating
+    def __init__(self, poses, joints, rng, floating=False):
+        self.poses, self.rng, self.floating = poses, rng, floating
+        self.hinges = {name: (joint.kind, joint.q) for name, joint in joints.items()}
+        self.ends = {name: joint.ends for name, joint in joints.items()}
 
     def place(self, body, point=None, base=None):
         """Return the end of a body at a point and with a base of the world (default: at random)."""
@@ -57,6 +60,25 @@ class Scene:
         if len(names) < n:
             return None
         return [names[k] for k in self.rng.choice(len(names), n, replace=False)]
+
+    def coordinate(self, taken=()):
+        """Return the name of one coordinate of a hinge of several, whose rates are speeds, and its value; or None."""
+        names = [
+            (f"{name}[{k}]", float(q[k]))
+            for name, (kind, q) in self.hinges.items()
+            if kind in SEVERAL and name not in taken
+            for k in range(len(q))
+            if f"{name}[{k}]" not in taken
+        ]
+        return names[int(self.rng.integers(len(names)))] if names else None
+
+
+SEVERAL = ("Cylindrical", "Universal", "Polar", "Planar", "Translation", "BallBryant", "Series", "Swivel")
+
+
+def hinge_of(name):
+    """Return the hinge of a coordinate by name: "h3" of "h3[1]"."""
+    return name.split("[")[0]
 
 
 def frame(z, rng):
@@ -94,7 +116,7 @@ def constraint(kind, scene):
     if kind == "PointOnSurface":
         return Part(tm.PointOnSurface("cylinder", radius=float(np.hypot(c[0], c[1]))), (a, b), {})
     if kind == "ConstantVelocity":
-        bend = Ra @ _turn("x", rng.uniform(-0.8, 0.8))
+        bend = Ra @ turn("x", rng.uniform(-0.8, 0.8))
         return Part(tm.ConstantVelocity(), (a, scene.place(b.body, pa, bend)), {}, True)
     if kind == "KnifeEdge":
         return Part(tm.KnifeEdge(), (a, b), {})
@@ -115,7 +137,7 @@ def _above(scene, a, b, c):
     return End(a.body, a.offset, a.base @ flip), b
 
 
-def _turn(axis, angle):
+def turn(axis, angle):
     from scipy.spatial.transform import Rotation
 
     return Rotation.from_euler(axis, angle).as_matrix()
@@ -125,7 +147,14 @@ def _turn(axis, angle):
 def coupling(kind, scene, q, taken):
     """Return a coupling of hinges that fits their coordinates q, and the hinges; None where it has no place."""
     rng = scene.rng
-    names = scene.hinge(n=3 if kind == "Differential" else 2, taken=taken)
+    if kind == "CoordinateGear":
+        return _gear_of_coordinates(scene, taken)
+    kinds = {"RackAndPinion": (("Revolute",), ("Prismatic",))}.get(kind)
+    if kinds:
+        found = [scene.hinge(k, taken=taken) for k in kinds]
+        names = None if None in found else [name for pair in found for name in pair]
+    else:
+        names = scene.hinge(n=3 if kind == "Differential" else 2, taken=taken)
     if names is None:
         return None
     at = [float(q[name][0]) for name in names]
@@ -135,8 +164,20 @@ def coupling(kind, scene, q, taken):
         "Gear": lambda: tm.Gear(r, phase=at[1] + r * at[0]),
         "Belt": lambda: tm.Belt(0.1 * r, 0.1, offset=0.1 * at[1] - 0.1 * r * at[0]),
         "Differential": lambda: tm.Differential(r, phase=at[0] - r * (at[1] + at[2]) / 2),
+        "RackAndPinion": lambda: tm.RackAndPinion(0.1 * r, offset=at[1] - 0.1 * r * at[0]),
+        "Parabola": lambda: Parabola(r, 0.3, at[1] - r * at[0] - 0.3 * at[0] ** 2),
+        "VelocityRelation": lambda: tm.VelocityRelation(bevel),
     }[kind]()
     return element, names
+
+
+def _gear_of_coordinates(scene, taken):
+    """Return a gear between one coordinate of a hinge of several and another hinge."""
+    place, names = scene.coordinate(taken), scene.hinge(taken=taken)
+    if place is None or names is None:
+        return None
+    r, at = float(scene.rng.uniform(0.4, 2.0)), float(scene.hinges[names[0]][1][0])
+    return tm.Gear(r, phase=at + r * place[1]), [place[0], names[0]]
 
 
 # ---------------------------------------------------------------- elements
@@ -269,7 +310,7 @@ def _between(kind, scene, taken):
         return Part(Wind(draw(-3, 3), draw(0, 2)), ends, {})
     if kind == "FramedComposite":
         p, R = at[0]
-        b = scene.place(ends[1].body, p + draw(-0.02, 0.02, 3), R @ _turn("y", draw(-0.5, 0.5)))
+        b = scene.place(ends[1].body, p + draw(-0.02, 0.02, 3), R @ turn("y", draw(-0.5, 0.5)))
         series = tm.Composite(ends=("a", "b"), points={"n": 6})
         series.connect("damper", tm.Bushing(draw(20, 80, 6)), "a", "n")
         series.connect("spring", tm.Bushing(draw(20, 80, 6)), "n", "b")

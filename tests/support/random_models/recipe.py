@@ -6,23 +6,30 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from hypothesis import strategies as st
 
+from . import more_constraints, more_elements
+
 FREEDOMS = {
     "Rigid": 0, "Revolute": 1, "Prismatic": 1, "Screw": 1, "Curve": 1, "Cylindrical": 2, "Universal": 2, "Polar": 2,
     "Planar": 3, "Translation": 3, "Ball": 3, "BallBryant": 3, "Free": 6, "Moving": 0,
+    "Series": 2, "Assembly": 5, "Swivel": 2,
 }  # fmt: skip
 BRANCHES = tuple(FREEDOMS)
 CHAINED = tuple(kind for kind in FREEDOMS if kind not in ("Rigid", "Free", "Moving"))
 IN_PLANE = ("Revolute", "Revolute", "Revolute", "Prismatic")
 
-CONSTRAINTS = (
+SPATIAL = (
     "Distance", "InPlane", "InLine", "Parallel", "Perpendicular", "AtRotation", "RelativeOffset", "PointOnSurface",
-    "RollingBall", "RollingDisk", "KnifeEdge", "ConstantVelocity",
+    "RollingBall", "RollingDisk", "KnifeEdge", "ConstantVelocity", *more_constraints.SPATIAL,
 )  # fmt: skip
-COUPLINGS = ("Mimic", "Gear", "Belt", "Differential")
+PLANAR = more_constraints.PLANAR
+UNILATERAL = more_constraints.UNILATERAL
+COUPLINGS = (
+    "Mimic", "Gear", "Belt", "Differential", "RackAndPinion", "Parabola", "VelocityRelation", "CoordinateGear",
+)  # fmt: skip
 SMOOTH = (
     "Spring", "TableSpring", "Viscoelastic", "Fung", "RambergOsgood", "Bushing", "Beam", "CorotationalBeam", "PlaneElement",
     "RotationalSpring", "ElectricMotor", "PositionServo", "Pid", "HydraulicActuator", "Muscle", "Path", "Drag", "Force",
-    "Moment", "Composite", "ViscousComposite",
+    "Moment", "Composite", "ViscousComposite", "FramedComposite", *more_elements.SMOOTH,
 )  # fmt: skip
 CORNERED = (
     "TensionSpring",
@@ -32,12 +39,12 @@ CORNERED = (
     "BristleFriction",
     "SpherePlane",
     "SphereSphere",
+    *more_elements.CORNERED,
 )
 REMEMBERING = ("FungHistory", "Controller")
-ELEMENTS = SMOOTH + CORNERED + REMEMBERING
-# In addition, not in the numbered recipes of old: elements from outside the library, springs with a frame between them
-FOREIGN = ("Band", "LaggingDrive", "Wind")
-MORE = (*FOREIGN, "FramedComposite")
+FOREIGN_ELEMENTS = ("Band", "LaggingDrive", "Wind")
+FOREIGN = (*FOREIGN_ELEMENTS, "Swivel", "Parabola")  # written outside the library
+ELEMENTS = SMOOTH + CORNERED + REMEMBERING + FOREIGN_ELEMENTS
 DRIVES = ("Harmonic", "Polynomial", "Spline")
 
 
@@ -57,6 +64,7 @@ class Recipe:
     couplings: tuple[str, ...] = ()
     elements: tuple[str, ...] = ()
     drives: tuple[str, ...] = ()
+    on_coordinates: tuple[str, ...] = ()  # drives on one coordinate of a hinge of several
     planar: bool = False
     floating: bool = False  # joined to nothing, without gravity
     parameters: bool = False
@@ -64,6 +72,15 @@ class Recipe:
     def stream(self, part: str, place: int = 0) -> np.random.Generator:
         """Return the random numbers of one part."""
         return np.random.default_rng([self.seed, zlib.crc32(part.encode()), place])
+
+    @property
+    def kinds(self) -> "set[str]":
+        """The kinds of its parts."""
+        chained = [kind for chain in self.chains for kind in chain]
+        lists = (self.branches, chained, self.constraints, self.couplings, self.elements, self.drives)
+        return {kind for one in lists for kind in one} | {
+            f"{kind} on a coordinate" for kind in self.on_coordinates
+        }
 
     def smaller(self) -> "list[Recipe]":
         """Return the recipes with one part less."""
@@ -128,12 +145,15 @@ def make_recipe(choose, branches=True, loops=True, elements=ELEMENTS, drives=Tru
         seed=choose.number(0, 2**31 - 1),
         branches=trees,
         chains=tuple(chains),
-        constraints=tuple(choose.one(CONSTRAINTS) for _ in range(_few(choose)))
-        if loops and not planar
+        constraints=tuple(choose.one(PLANAR if planar else SPATIAL) for _ in range(_few(choose)))
+        if loops
         else (),
         couplings=tuple(choose.one(COUPLINGS) for _ in range(_few(choose))) if loops else (),
         elements=tuple(choose.one(own) for _ in range(choose.number(0, 5))) if own else (),
         drives=tuple(choose.one(DRIVES) for _ in range(_few(choose))) if drives and not afloat else (),
+        on_coordinates=tuple(choose.one(DRIVES) for _ in range(_few(choose)))
+        if drives and not afloat and not planar
+        else (),
         planar=planar,
         floating=afloat,
         parameters=choose.number(0, 3) == 0,
@@ -150,6 +170,8 @@ INTERNAL = (
     "Spring", "TableSpring", "Viscoelastic", "Fung", "RambergOsgood", "Bushing", "PlaneElement", "RotationalSpring",
     "ElectricMotor", "Pid", "HydraulicActuator", "Muscle", "Path", "TensionSpring", "Friction", "Composite",
     "CorotationalBeam", "Beam", "BristleFriction", "HingeStop", "Band", "LaggingDrive", "FramedComposite",
+    "Tire", "JournalBearing", "EhdTraction", "WrapCylinder", "WrapSphere", "WrappedMuscle", "MusclePath", "CoordinateSpring",
+    "CoordinateMotor",
 )  # fmt: skip
 
 

@@ -155,6 +155,25 @@ def test_a_belt_that_rests_takes_no_work_and_no_time(monkeypatch):
     assert list(run.audit) == ["spring"] and looked == 0  # a number is no drive
 
 
+def test_work_is_integrated_in_blocks_whose_size_changes_nothing(monkeypatch):
+    """The results of all bodies at all times of a long run would take gigabytes at once."""
+    from treemech.simulation import drive_work
+
+    mech = linkage().build()
+    whole = mech.simulate((0, 0.5), mech.assemble(), audit=True)
+    blocks, own = [], drive_work.results_of_states
+
+    def count(mech, t, *rest):
+        blocks.append(len(t))
+        return own(mech, t, *rest)
+
+    monkeypatch.setattr(drive_work, "results_of_states", count)
+    monkeypatch.setattr(drive_work, "_BLOCK", 7)
+    parts = mech.simulate((0, 0.5), mech.assemble(), audit=True)
+    assert max(blocks) == 7 and len(blocks) > 3
+    np.testing.assert_allclose(parts.audit["A"].work, whole.audit["A"].work, rtol=1e-12)
+
+
 def test_a_drive_without_load_takes_little_time(monkeypatch):
     """A belt that moves loosely beside large loads: its power is rounding of theirs."""
     system = tm.System("loose", gravity=(0, 0, -9.81))

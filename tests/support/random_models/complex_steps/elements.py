@@ -30,7 +30,8 @@ def shift(pointer: Pointer, k: int) -> Pointer:
 
 
 def carray(pointer: Pointer, shape: tuple[int, ...]) -> Any:
-    return floats(pointer.at, prod(shape)).reshape(shape)
+    numbers = floats(pointer.at, prod(shape))
+    return numbers if len(shape) == 1 else numbers.reshape(shape)
 
 
 def python_entry(element: Any, part: str = "") -> Entry:

@@ -1,7 +1,7 @@
 """Memory of the core for complex numbers: beside every array of floats one of Python numbers, found by the same addresses."""
 
 import ctypes
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,17 @@ class Memory:
         self.blocks.sort(key=lambda block: block[0])
         return numbers.reshape(array.shape)
 
+    def know(self, numbers: Any) -> None:
+        """Take in numbers by their own address."""
+        start = address(numbers)
+        insort(self.blocks, (start, start + numbers.nbytes, numbers.reshape(-1)), key=first)
+
     def of(self, array: Any) -> Any:
         """Return the numbers in the place of an array."""
         return self.view(address(array), array.size).reshape(array.shape)
 
     def view(self, start: int, n: int) -> Any:
-        """Return the n numbers at an address."""
+        """Return the n numbers at an address, or those that there are: assembled elements do not know how many."""
         key = (start, n)
         found = self.views.get(key)
         if found is None:
@@ -40,14 +45,18 @@ class Memory:
         return found
 
     def _find(self, start: int, n: int) -> Any:
-        k = bisect_right(self.blocks, start, key=lambda block: block[0]) - 1
-        first, end, numbers = self.blocks[k] if k >= 0 else (0, 0, None)
+        k = bisect_right(self.blocks, start, key=first) - 1
+        begin, end, numbers = self.blocks[k] if k >= 0 else (0, 0, None)
         if not n:
             return np.zeros(0, dtype=object)
-        if not (first <= start and start + 8 * n <= end):
+        if not begin <= start < end:
             raise LookupError(f"{n} numbers at {start:#x} belong to no known array")
-        at = (start - first) // 8
+        at = (start - begin) // 8
         return numbers[at : at + n]
+
+
+def first(block: tuple[int, int, Any]) -> int:
+    return block[0]
 
 
 def address(array: Any) -> int:
@@ -78,7 +87,7 @@ def arrays_of(owners: Any) -> list[Any]:
     return list(found.values())
 
 
-# ---------------------------------------------------------------- in place of the functions of kinematics.kernel.language
+# ---------------------------------------------------------------- in place of functions of the library
 active: list[Memory] = []  # the memory in use is the last one; without any, numbers are floats
 
 
@@ -92,3 +101,12 @@ def floats(start: int, n: int) -> Any:
 
 def floats2(start: int, n: int, m: int) -> Any:
     return floats(start, n * m).reshape(n, m)
+
+
+def stack_array(kind: str, K: int, shape: tuple[int, ...]) -> Any:
+    """Return an array of zeros, for the time of an evaluation."""
+    if not active:
+        return np.zeros(shape)
+    zeros = np.full(shape, 0.0, dtype=object)
+    active[-1].know(zeros)
+    return zeros

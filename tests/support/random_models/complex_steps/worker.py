@@ -23,7 +23,7 @@ from . import elements, memory  # noqa: E402
 
 elements.teach()
 entry.python_entry = elements.python_entry
-members.stack_array = lambda kind, K, shape: jets.stack_array("float", 0, shape)
+members.stack_array = memory.stack_array
 
 from treemech.kinematics.kernel import language  # noqa: E402
 
