@@ -64,6 +64,11 @@ _ELEMENTS_OF_A_FIRST_RUN = (
     "elements/constraints/point.py", "elements/constraints/curve_contact.py", "elements/contact/journal_bearing.py",
     "elements/contact/ehd_traction.py",
 )  # fmt: skip
+# Elements by jets whose forms for lanes are worth a second of the build; with all of them lanes would take half as long again
+_JETS_ON_LANES = (
+    "Distance", "InPlane", "InLine", "Parallel", "Perpendicular", "AtRotation", "RelativeAngle", "RelativeOffset", "PointOnSurface",
+    "KnifeEdge", "ConstantVelocity", "Gear", "RackAndPinion", "Belt", "Differential", "Mimic", "Bushing",
+)  # fmt: skip
 # How far a library was built; each stage contains those before it
 STAGES = ("first", "core", "derivatives", "all")
 STAGE_OF_PART = {"dual": "derivatives", "lanes": "all"}  # forms of elements for other numbers
@@ -73,7 +78,7 @@ _COMPILER = (
     "elements/compilation/source.py",
     "elements/compilation/entry.py",
 )
-_LANE_COMPILER = ("elements/lane_forms/entry.py", "elements/lane_forms/numba_side.py")
+_LANE_COMPILER = tuple(f"elements/lane_forms/{n}.py" for n in ("entry", "numba_side", "jets"))
 _LOWERING = tuple(f"elements/compilation/{n}.py" for n in ("lowering", "llvm_text", "machine", "quicker"))
 
 
@@ -130,13 +135,22 @@ def element_parts() -> list[tuple[str, Any, str]]:
     """Return (exported name, element, part) of everything to compile for the elements."""
     from treemech.elements.compilation.entry import library_name
     from treemech.elements.compilation.methods import DUAL_PART
-    from treemech.elements.lane_forms.entry import LANE_PART, may_go_on_lanes
+    from treemech.elements.lane_forms.entry import LANE_PART
 
     built = builtin_elements()
     parts = [(e, part) for part in ("", DUAL_PART) for e in built]
     parts += [(e, "remember") for e in built if hasattr(type(e), "remember")]
-    parts += [(e, LANE_PART) for e in built if may_go_on_lanes(e)]
+    parts += [(e, LANE_PART) for e in built if built_for_lanes(e)]
     return [(library_name(e, part), e, part) for e, part in parts]
+
+
+def built_for_lanes(element: Any) -> bool:
+    """Tell whether the library has the form of a built-in element for lanes; others are called lane by lane."""
+    from treemech.elements.compilation.methods import methods_of
+    from treemech.elements.lane_forms.entry import may_go_on_lanes
+
+    plain = set(methods_of(element)) in ({"evaluate"}, {"effort"})
+    return may_go_on_lanes(element) and (plain or type(element).__name__ in _JETS_ON_LANES)
 
 
 def piece_of(element: Any, part: str) -> str:

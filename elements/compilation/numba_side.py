@@ -102,13 +102,14 @@ def names_in(code):
     return names
 
 
-def scope(element, methods, dual=False, held=False):
+def scope(element, methods, dual=False, held=False, scalars=None):
     """Return the globals of the generated entry around the author's compiled methods.
 
-    With `dual` it is compiled for dual numbers; with `held` its parameters are plain numbers even so.
+    With `dual` it is compiled for dual numbers; with `held` its parameters are plain numbers even so. Other
+    `scalars` are numbers of their own kind.
     """
     method, width, lanes = methods.get("evaluate"), 0, 0
-    scalars = DUALS if dual else FLOATS
+    scalars = scalars or (DUALS if dual else FLOATS)
     if "pose" in methods:
         lanes = element.n_coordinates
         width, method = jet_width(lanes), compile_pose(methods["pose"], lanes, JIT_OPTIONS, scalars)

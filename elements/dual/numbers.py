@@ -73,6 +73,8 @@ class DualNumber(types.Type):
 
     scalars: tuple[str, ...]
     vectors: tuple[str, ...] = ("g",)
+    # Of one state: the type of a part, of a comparison, and the numbers that mix with it. Jets on lanes have others.
+    states, part, truth, mixes = 1, types.float64, types.boolean, PLAIN
 
     def __init__(self, K: int):
         self.K = K
@@ -84,10 +86,10 @@ class DualNumber(types.Type):
 
     def can_convert_from(self, typingctx, other):
         """Allow plain numbers: they are constants, with all derivatives zero."""
-        return Conversion.safe if isinstance(other, PLAIN) else None
+        return Conversion.safe if isinstance(other, self.mixes) else None
 
     def unify(self, typingctx, other):
-        return self if isinstance(other, PLAIN) else None
+        return self if isinstance(other, self.mixes) else None
 
 
 class Dual(DualNumber):
@@ -138,8 +140,8 @@ class DualNumberModel(models.StructModel):
     """Scalars and vectors in registers; packed doubles in memory, with the alignment of a double."""
 
     def __init__(self, dmm, fe_type):
-        members = [(name, types.float64) for name in fe_type.scalars]
-        members += [(name, Partials(fe_type.K)) for name in fe_type.vectors]
+        members = [(name, fe_type.part) for name in fe_type.scalars]
+        members += [(name, Partials(fe_type.K * fe_type.states)) for name in fe_type.vectors]
         super().__init__(dmm, fe_type, members)
 
     def get_data_type(self):
@@ -150,6 +152,12 @@ class DualNumberModel(models.StructModel):
 
     def from_data(self, builder, value):
         return copy_members(builder, value, self.get_value_type())
+
+    def as_return(self, builder, value):
+        return self.as_data(builder, value)
+
+    def from_return(self, builder, value):
+        return self.from_data(builder, value)
 
     def load_from_data_pointer(self, builder, ptr, align=None):
         value = self.get_value_type()(ir.Undefined)
@@ -180,9 +188,9 @@ class Term:
 
     def _emit(self, instruction, other):
         x, y = self.value, other.value
-        if isinstance(x.type, ir.VectorType) and y.type == DOUBLE:
+        if count(y.type) < count(x.type):
             y = broadcast(self.builder, y, x.type)
-        elif isinstance(y.type, ir.VectorType) and x.type == DOUBLE:
+        elif count(x.type) < count(y.type):
             x = broadcast(self.builder, x, y.type)
         return Term(self.builder, instruction(x, y))
 
@@ -204,6 +212,20 @@ class Term:
     def __truediv__(self, other):
         return Term(self.builder) if self.value is None else self._emit(self.builder.fdiv, other)
 
+    def plus_product(self, x, y):
+        """Return self + x y, rounded once where the processor can: fused here, and not by the compiler's choice."""
+        if self.value is None or x.value is None or y.value is None:
+            return self + x * y
+        kind = max((self.value.type, x.value.type, y.value.type), key=count)
+        a, b, c = (
+            v if v.type == kind else broadcast(self.builder, v, kind) for v in (x.value, y.value, self.value)
+        )
+        name = f"llvm.fmuladd.{f'v{kind.count}' if count(kind) else ''}f64"
+        function = cgutils.get_or_insert_function(
+            self.builder.module, ir.FunctionType(kind, [kind] * 3), name
+        )
+        return Term(self.builder, self.builder.call(function, [a, b, c]))
+
     def __neg__(self):
         return Term(self.builder, None if self.value is None else self.builder.fneg(self.value))
 
@@ -224,9 +246,17 @@ class Halves(NamedTuple):
     star: Parts
 
 
+def count(kind):
+    """Return how many doubles a vector has; 0 for a double."""
+    return getattr(kind, "count", 0)
+
+
 def broadcast(builder, x, vector):
-    """Return a vector with the double x in every lane."""
+    """Return a vector with the double x in every lane, or with the vector x over and over again."""
     lanes = ir.VectorType(ir.IntType(32), vector.count)
+    if x.type != DOUBLE:
+        again = lanes([k % x.type.count for k in range(vector.count)])
+        return builder.shuffle_vector(x, x.type(ir.Undefined), again)
     first = builder.insert_element(vector(ir.Undefined), x, ir.IntType(32)(0))
     return builder.shuffle_vector(first, vector(ir.Undefined), lanes([0] * vector.count))
 
@@ -242,7 +272,7 @@ def take_apart(context, builder, kind, value, wanted) -> Halves:
         for i, name in enumerate(kind.names):
             terms[name] = Term(builder, builder.extract_value(value, i))
     else:
-        terms["v"] = Term(builder, context.cast(builder, value, kind, types.float64))
+        terms["v"] = Term(builder, context.cast(builder, value, kind, wanted.part))
     return Halves(*(Parts(*(terms[mark + name] for name in Parts._fields)) for mark in ("", "d")))
 
 
@@ -269,17 +299,20 @@ def subtract(x, y):
 
 def multiply(x, y):
     rates = x.a * y.a
-    b = (x.b * y.v + x.v * y.b) + (rates + rates)
-    return Parts(x.v * y.v, x.a * y.v + x.v * y.a, b, x.g * y.v + y.g * x.v)
+    a = (x.v * y.a).plus_product(x.a, y.v)
+    b = (rates + rates).plus_product(x.v, y.b).plus_product(x.b, y.v)
+    return Parts(x.v * y.v, a, b, (y.g * x.v).plus_product(x.g, y.v))
 
 
 def divide(x, y):
     """Return z = x / y; its derivatives follow from those of x = z y."""
     one = Term(x.v.builder, DOUBLE(1.0))
     z, inverse = x.v / y.v, one / y.v
-    a = (x.a - z * y.a) * inverse
+    back = -z
+    a = x.a.plus_product(back, y.a) * inverse
     rates = a * y.a
-    return Parts(z, a, (x.b - (rates + rates) - z * y.b) * inverse, (x.g - y.g * z) * inverse)
+    b = (x.b - (rates + rates)).plus_product(back, y.b)
+    return Parts(z, a, b * inverse, x.g.plus_product(y.g, back) * inverse)
 
 
 def negate(x):
@@ -299,13 +332,18 @@ STARS = {
 def one_kind(args):
     """Return the dual type among the arguments, or None if there is none, or several that do not mix."""
     kinds = {kind for kind in args if isinstance(kind, DualNumber)}
-    mixable = all(isinstance(kind, (DualNumber, *PLAIN)) for kind in args)
     if any(isinstance(kind, Tangent) for kind in kinds):
         kinds.discard(DUAL_1)
-    return kinds.pop() if len(kinds) == 1 and mixable else None
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    return kind if all(isinstance(a, (DualNumber, *kind.mixes)) for a in args) else None
 
 
-def declare_operator(function, lower, n_arguments, returns=None):
+OPERATORS = []  # (operator, what generates its code) of two arguments
+
+
+def declare_operator(function, lower, n_arguments, compares=False):
     """Teach numba a Python operator on dual numbers; ``lower`` generates its code."""
 
     @infer_global(function)
@@ -313,11 +351,12 @@ def declare_operator(function, lower, n_arguments, returns=None):
         def generic(self, args, kws):
             kind = one_kind(args)
             if kind is not None and len(args) == n_arguments:
-                return signature(returns or kind, *args)
+                return signature(kind.truth if compares else kind, *args)
 
     if n_arguments == 1:
         lower_builtin(function, DualNumber)(lower)
         return
+    OPERATORS.append((function, lower))
     lower_builtin(function, DualNumber, DualNumber)(lower)
     for plain in PLAIN:
         lower_builtin(function, DualNumber, plain)(lower)
@@ -343,11 +382,12 @@ def declare_comparison(function, symbol):
     """Teach numba a comparison. It compares the values, so that jets take the same branch as floats."""
 
     def lower(context, builder, sig, args):
-        x, y = (take_apart(context, builder, k, value, k).here.v.value for k, value in zip(sig.args, args))
+        kind = next(k for k in sig.args if isinstance(k, DualNumber))
+        x, y = (take_apart(context, builder, k, value, kind).here.v.value for k, value in zip(sig.args, args))
         compare = builder.fcmp_unordered if symbol == "!=" else builder.fcmp_ordered  # nan != nan is true
         return compare(symbol, x, y)
 
-    declare_operator(function, lower, 2, returns=types.boolean)
+    declare_operator(function, lower, 2, compares=True)
 
 
 declare_arithmetic(add, 2, operator.add, operator.iadd)
@@ -391,7 +431,7 @@ class Whole(AbstractTemplate):
     """Type of int(x), which has no derivatives."""
 
     def generic(self, args, kws):
-        if len(args) == 1 and isinstance(args[0], DualNumber):
+        if len(args) == 1 and isinstance(args[0], DualNumber) and args[0].states == 1:
             return signature(types.intp, *args)
 
 
@@ -410,12 +450,12 @@ def chain(typingctx, x, f, f1, f2, f3):
         p, star = take_apart(context, builder, x, args[0], x)
         f, f1, f2, f3 = (Term(builder, value) for value in args[1:])
         rates = p.a * p.a
-        here = Parts(f, f1 * p.a, f1 * p.b + f2 * rates, f1 * p.g)
+        here = Parts(f, f1 * p.a, (f2 * rates).plus_product(f1, p.b), f1 * p.g)
         if isinstance(x, Tangent):
-            star = multiply(Parts(f1, f2 * p.a, f2 * p.b + f3 * rates, f2 * p.g), star)
+            star = multiply(Parts(f1, f2 * p.a, (f3 * rates).plus_product(f2, p.b), f2 * p.g), star)
         return put_together(context, builder, x, Halves(here, star))
 
-    return x(x, *[types.float64] * 4), generate
+    return x(x, *[x.part] * 4), generate
 
 
 def value_of(x):
@@ -427,8 +467,7 @@ def value_of(x):
 def _value_of(x):
     if isinstance(x, DualNumber):
         return lambda x: x.v
-    if isinstance(x, PLAIN):
-        return lambda x: 1.0 * x
+    return lambda x: 1.0 * x
 
 
 # ----------------------------------------------------------------------------------------------- seeding
@@ -446,13 +485,15 @@ def number(context, builder, kind, sig, args, k=None, derivative=None):
 
     If k is given, partial k is the derivative, a plain or a dual number too.
     """
-    given = [take_apart(context, builder, t, x, Tangent(1)) for t, x in zip(sig, args)]
+    wanted = Tangent(1) if kind.states == 1 else kind
+    given = [take_apart(context, builder, t, x, wanted) for t, x in zip(sig, args)]
     halves = []
     for half in Halves._fields:
         terms = dict(zip(("v", "a", "b"), (getattr(x, half).v for x in given)))
         if k is not None:
-            partials = Term(builder, ir.VectorType(DOUBLE, kind.K)([0.0] * kind.K))
-            terms["g"] = _with_lane(builder, partials, k, getattr(derivative, half).v)
+            n = kind.K * kind.states
+            partials = Term(builder, ir.VectorType(DOUBLE, n)([0.0] * n))
+            terms["g"] = _with_lane(builder, partials, k, getattr(derivative, half).v, kind.states)
         halves.append(nothing(builder)._replace(**terms))
     return put_together(context, builder, kind, Halves(*halves))
 
@@ -481,7 +522,7 @@ def seeds(family):
     """Return (seed, signal, number) of jets, or of tangent numbers, which are made from dual numbers."""
 
     def given(*numbers):
-        return [plain_or_dual(x) if family is Tangent else types.float64 for x in numbers]
+        return [plain_or_dual(x) if family is Tangent else family.part for x in numbers]
 
     @intrinsic(prefer_literal=True)
     def seed(typingctx, K, value, rate, k):
@@ -499,7 +540,9 @@ def seeds(family):
         kind = family(literal("K", K))
 
         def generate(context, builder, sig, args):
-            rate = take_apart(context, builder, sig.args[2], args[2], Tangent(1))
+            rate = take_apart(
+                context, builder, sig.args[2], args[2], Tangent(1) if kind.states == 1 else kind
+            )
             return number(context, builder, kind, sig.args[1:4], args[1:4], args[4], rate)
 
         return kind(K, *given(value, rate, acceleration), types.intp), generate
@@ -542,17 +585,32 @@ def with_partial(typingctx, x, k, derivative):
         halves = take_apart(context, builder, x, args[0], x)
         derivatives = take_apart(context, builder, sig.args[2], args[2], x)
         found = [
-            half._replace(g=_with_lane(builder, half.g, args[1], s.v)) for half, s in zip(halves, derivatives)
+            half._replace(g=_with_lane(builder, half.g, args[1], s.v, x.states))
+            for half, s in zip(halves, derivatives)
         ]
         return put_together(context, builder, x, Halves(*found))
 
-    return x(x, types.intp, plain_or_dual(derivative)), generate
+    return x(x, types.intp, plain_or_dual(derivative) if x.states == 1 else x.part), generate
 
 
-def _with_lane(builder, g, k, derivative):
+def _places(builder, k, states):
+    """Return where partial k stands among the partials: one place for each state."""
+    if states == 1:
+        return [k]
+    first = builder.mul(builder.sext(k, INDEX) if k.type != INDEX else k, INDEX(states))
+    return [builder.add(first, INDEX(j)) for j in range(states)]
+
+
+def _with_lane(builder, g, k, derivative, states):
     if g.value is None or derivative.value is None:
         return g
-    return Term(builder, builder.insert_element(g.value, derivative.value, k))
+    value = g.value
+    for j, place in enumerate(_places(builder, k, states)):
+        own = derivative.value
+        if own.type != DOUBLE:
+            own = builder.extract_element(own, ir.IntType(32)(j))
+        value = builder.insert_element(value, own, place)
+    return Term(builder, value)
 
 
 def out_of_jet(context, builder, x, here, star):
@@ -572,13 +630,24 @@ def lane(typingctx, x, k):
     def generate(context, builder, sig, args):
         here, star = take_apart(context, builder, x, args[0], x)
         found = [
-            builder.extract_element(half.g.value, args[1])
+            _lane(builder, half.g.value, args[1], x.states)
             for half in (here, star)
             if half.g.value is not None
         ]
         return out_of_jet(context, builder, x, found[0], found[-1])
 
-    return (DUAL_1 if isinstance(x, Tangent) else types.float64)(x, types.intp), generate
+    return (DUAL_1 if isinstance(x, Tangent) else x.part)(x, types.intp), generate
+
+
+def _lane(builder, g, k, states):
+    """Return partial k: a double, or a vector with that of each state."""
+    found = [builder.extract_element(g, place) for place in _places(builder, k, states)]
+    if states == 1:
+        return found[0]
+    value = ir.VectorType(DOUBLE, states)(ir.Undefined)
+    for j, own in enumerate(found):
+        value = builder.insert_element(value, own, ir.IntType(32)(j))
+    return value
 
 
 def reader(name):
@@ -593,7 +662,7 @@ def reader(name):
             here, star = take_apart(context, builder, x, args[0], x)
             return out_of_jet(context, builder, x, getattr(here, name).value, getattr(star, name).value)
 
-        return (DUAL_1 if isinstance(x, Tangent) else types.float64)(x), generate
+        return (DUAL_1 if isinstance(x, Tangent) else x.part)(x), generate
 
     return read
 
@@ -635,7 +704,7 @@ def on_stack(number, kind, K, shape):
 def stack_array(typingctx, kind, K, shape):
     """Return an array of zeros on the stack.
 
-    Its numbers are of the kind ``'dual'``, ``'jet'``, ``'tangent'`` or ``'float'``. The shape is a constant.
+    Its numbers are of the kind ``'float'`` or one of KINDS. The shape is a constant.
     The array lives as long as the function that makes it: pass it down, never return it.
     """
     name = literal("kind", kind)

@@ -17,25 +17,23 @@ from typing import Any
 from ..compilation.cache_key import cache_key, keepable
 from ..compilation.callback import Entry
 from ..compilation.entry import library_address, load_entry, make_entry
-from ..compilation.methods import form_of, members_of, methods_of, role_of
+from ..compilation.methods import form_of, members_of, methods_of
 from ..element import Element, kinds
 from ..energetic import Energetic
 from ..native.cache import compiling, log, numba_cache
 from .probe import agrees
 
 LANE_PART = "lanes"
-_OTHER_DIGITS = ("JournalBearing",)  # built-in elements whose last digits differ on lanes
 _compiled: dict[tuple[Any, ...], Any] = {}
 
 
 def may_go_on_lanes(element: Element) -> bool:
-    """Tell whether there is a form for lanes: of hinges, signals, loads and energetic elements whose methods need no derivatives."""
-    if role_of(element) not in ("hinge", "signal", "load", "energetic") or members_of(element):
+    """Tell whether there is a form for lanes: not of assembled elements, of implicit laws, and of those that depend on a reaction."""
+    if members_of(element) or (isinstance(element, Energetic) and element.n.reactions > 0):
         return False
-    depends = isinstance(element, Energetic) and element.n.reactions > 0
-    if type(element).__module__.startswith("treemech.elements.") and element.kind in _OTHER_DIGITS:
+    if getattr(element, "n_auxiliary", 0):  # its rows are made in one lane after the other
         return False
-    return set(methods_of(element)) in ({"evaluate"}, {"effort"}) and not depends
+    return "law" not in methods_of(element)
 
 
 def make_lane_entry(element: Element) -> Entry | None:
@@ -45,7 +43,7 @@ def make_lane_entry(element: Element) -> Entry | None:
         return Entry(built, "library", None)
     if not may_go_on_lanes(element) or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return None
-    if make_entry(element).way == "python":
+    if make_entry(element).way != "numba":  # in Python, or built in without a form for lanes
         return None
     form = (type(element), *methods_of(element).values(), kinds(element), form_of(element))
     if form not in _compiled:

@@ -22,12 +22,24 @@ from ..lanes.calls import PARTED, array_at
 from ..lanes.functions import by_lane
 from ..lanes.numbers import BIT, DOUBLE, INT, LANES, LONG, Lanes, Mask, declare
 from ..native.late import lowered
+from .jets import KIND, LANE_SCALARS
 
-KIND = Lanes(LANES, True)  # numbers whose masks may stand in conditions
 _P = types.CPointer(types.float64)
 SIGNATURE = types.int32(_P, _P, _P, _P, types.int64, _P)
 declare(float, lambda context, builder, sig, args: args[0], 1)
-for _name in ("asinh", "acosh", "atanh", "erf", "erfc", "log10", "log2", "gamma", "lgamma"):
+for _name in (
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+    "erfc",
+    "log10",
+    "log2",
+    "gamma",
+    "lgamma",
+    "degrees",
+    "radians",
+):
     declare(getattr(math, _name), by_lane(getattr(math, _name)), 1)
 
 
@@ -206,19 +218,13 @@ def attempt(typingctx, function, a, b, t, parameters, stride, out):
 def lane_stack_array(typingctx, kind, K, shape):
     """Return what `stack_array` returns, with lanes in place of 'float'."""
     if kind.literal_value != "float":
-        raise TypingError("there are no jets on lanes")
+        raise TypingError("an author's own jets have no form for lanes")
     return on_stack(KIND, kind, K, shape)
 
 
 @intrinsic
 def _no_call(typingctx, *args):
     raise TypingError("an element that calls others by address has no form for lanes")
-
-
-@njit(**JIT_OPTIONS)
-def _value_alone(width, value, rate, acceleration, k):
-    """Return the value of a signal."""
-    return value
 
 
 def lane_source(element):
@@ -232,9 +238,8 @@ def lane_globals(element):
     given = {members.stack_array: lane_stack_array, members.call_element: _no_call}
     seen = dict(given)
     methods = {name: numba_side.with_helpers(f, seen) for name, f in methods_of(element).items()}
-    scope = numba_side.scope(element, methods)
+    scope = numba_side.scope(element, methods, scalars=LANE_SCALARS)
     scope |= {"attempt": attempt, "carray": carray, "shift": shift, "njit": njit, "OPTIONS": JIT_OPTIONS}
-    scope["jet_signal"] = _value_alone  # an effort on coordinates does not look at the derivatives of signals
     return scope, set(seen) - set(given)
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from treemech.topology.arrays import Floats, address
 
 from ..compilation.callback import C_ELEMENT, catching
+from ..constraint import Constraint, rows_size
+from ..coupling import Coupling, coupling_size
 from ..element import Element, record
 from ..energetic import Energetic
 from ..hinge import Hinge
@@ -34,6 +36,20 @@ def sample(element: Any, rng: "np.random.Generator") -> tuple[Floats, Floats, fl
     if isinstance(element, Energetic):
         a = element.sample(rng, t)
         return a, a, t, numbers, np.zeros(element.n.load_size)
+    if isinstance(element, Constraint):
+        offset, rotation, s = element.sample(rng, t)
+        na = element.n_auxiliary
+        a = np.concatenate((offset, np.ravel(rotation), rng.normal(size=6)))
+        return (
+            a,
+            np.concatenate((s, rng.normal(size=na))),
+            t,
+            numbers,
+            np.zeros(rows_size(element.n_rows, na)),
+        )
+    if isinstance(element, Coupling):
+        k = element.n_arguments or 0
+        return rng.normal(size=k), rng.normal(size=k), t, numbers, np.zeros(coupling_size(element.n_rows, k))
     return (
         rng.normal(size=12),
         rng.normal(size=6),

@@ -67,7 +67,7 @@ declare(math.floor, _floor, 1)
 
 
 def _int_power(a, b):
-    """Multiply as numba does for a whole exponent of a double: the compiler may contract these products too."""
+    """Multiply as numba does for a whole exponent of a double."""
     r = alike(1.0, a)
     if b < 0:
         invert, exponent = True, -b

@@ -158,6 +158,8 @@ class Batch:
             ]
         else:
             if not isinstance(given, State):
+                if not isinstance(given, tuple) or len(given) not in (2, 3):
+                    raise ElementError(f"batch: {given!r} is no state; wanted a State, (q, u) or (t, q, u).")
                 t, q, u = (0.0, *given) if len(given) == 2 else given
                 given = mech.state(t, q=q, u=u)
             states = [given]

@@ -103,6 +103,8 @@ class BlockRuns:
                 return None
             places, table, start, good = self.designs(rows)
             y[:, first_z : first_z + core.nz] = start[:, : core.nz]
+            if not len(places):  # the parameters change no number of the model
+                table = None
         runs, constraints = self._of_thread(places)
         sizes = self._sizes(places, table, n)
         found = self.starts(rows, constraints, table, sizes)

@@ -138,7 +138,7 @@ class BlockStarts:
                 groups.setdefault((a.t, a.free.tobytes(), a.free_rates.tobytes()), []).append(k)
         if at is None:
             return  # a tree is consistent in every position
-        if self.designs is None and changed_parameters(self.mech):
+        if table is None and changed_parameters(self.mech):
             self._alike(asked, found)
             return
         for which in groups.values():

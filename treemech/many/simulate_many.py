@@ -100,8 +100,8 @@ def simulate_many(
         dict(options or {}),
         cycle is not None,
     )
-    size = max(_QUICK if takes(job, rows) else 1, min(_BLOCK, n // _FEWEST)) if block is None else int(block)
-    if size < 1:
+    size = max(_QUICK if takes(job, rows) else 1, min(_BLOCK, n // _FEWEST)) if block is None else block
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
         raise TreemechError(f"block is {block!r}; wanted a number of runs from 1.")
     header = _header(job, rows, size)
     store = None if path is None else opened(path, header)

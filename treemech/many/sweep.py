@@ -144,6 +144,10 @@ def sobol_indices(
     runs = sweep(mech, experiment, designs, {"result": measure}, **options)
     if not runs.success.all():
         raise TreemechError(f"sobol_indices: {runs.summary} Take narrower ranges.")
+    if not np.ptp(runs["result"]) > 0.0:
+        raise TreemechError(
+            "sobol_indices: the measure is the same number in all runs: nothing varies that parameters could explain."
+        )
     found = analysis.analyze(problem, runs["result"], calc_second_order=False, seed=seed)
     first, total, first_interval, total_interval = (
         np.asarray(found[key]) for key in ("S1", "ST", "S1_conf", "ST_conf")

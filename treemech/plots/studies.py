@@ -77,24 +77,11 @@ def parallel_coordinates(
     ax.add_collection(lines)
     for place, a, b in zip(places, low, high, strict=True):
         ax.axvline(place, color="black", lw=0.8)
-        ax.annotate(
-            f"{a:.4g}",
-            (place, 0.0),
-            xytext=(0, -3),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            fontsize="small",
-        )
-        ax.annotate(
-            f"{b:.4g}",
-            (place, 1.0),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize="small",
-        )
+        for number, height, above in ((a, 0.0, -1), (b, 1.0, 1)):
+            ax.annotate(
+                f"{number:.4g}", (place, height), xytext=(0, 3 * above), textcoords="offset points", ha="center",
+                va="bottom" if above > 0 else "top", fontsize="small", bbox={"fc": ax.get_facecolor(), "ec": "none", "pad": 1.0},
+            )  # fmt: skip
     ax.set(xlim=(-0.2, len(names) - 0.8), ylim=(-0.1, 1.1), yticks=[])
     ax.set_xticks(places, names)
     ax.tick_params(axis="x", length=0, pad=8)

@@ -156,6 +156,16 @@ def test_other_analyses_are_those_of_single_states(name, what):
             assert agree(found[k], alone, mech)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_elements_are_compiled_for_lanes(name):
+    """All but those by an implicit law."""
+    mech, _, _ = model(name)
+    closed = lane_loops(mech._core) if mech._core.loops is not None else None
+    pairs = lane_model(mech._core) if closed is None else closed.tree
+    alone = sum(isinstance(a.element, own.Gas) for a in mech._core.layout.efforts.applied)
+    assert len(pairs._pairs) > 3 and sum(not pair[1] for pair in pairs._pairs.values()) == alone
+
+
 @pytest.mark.parametrize("method", ["RK4", "DP5"])
 @pytest.mark.parametrize("name", MODELS)
 def test_steps_are_those_of_a_stepper(name, method):

@@ -41,7 +41,7 @@ def test_an_edited_element_changes_its_own_pieces_only(edited):
     before = keys()
     edited("elements/couplings/gear.py")
     after = keys()
-    assert {name for name in before if before[name] != after[name]} == {GEAR, f"{GEAR}+dual"}
+    assert {name for name in before if before[name] != after[name]} == {GEAR, f"{GEAR}+dual", f"{GEAR}+lanes"}
 
 
 def test_an_edited_kernel_changes_the_entry_points_that_use_it(edited):

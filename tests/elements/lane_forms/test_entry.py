@@ -9,15 +9,20 @@ import pytest
 from numba import config
 
 import treemech as tm
+from tests.support import own_elements as mine
 from tests.support.models import inertia
 from treemech.dynamics.calls.lane_model import lane_model, served
 from treemech.dynamics.native import pieces
 from treemech.elements.compilation.entry import make_entry
-from treemech.elements.lane_forms.entry import make_lane_entry, may_go_on_lanes
+from treemech.elements.lane_forms.entry import make_lane_entry
 from treemech.elements.lane_forms.probe import LANES, PARTED, call_both, same, sample
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="lanes exist in compiled code only")
-BUILT_IN = [e for e in pieces.builtin_elements() if may_go_on_lanes(e)]
+BUILT_IN = [e for e in pieces.builtin_elements() if pieces.built_for_lanes(e)]
+OWN = [
+    mine.Slide(), mine.Cam(), mine.Band(), mine.Lag(), mine.Torsion.example(), mine.Wind(), mine.Bowl(), mine.Level(), mine.Skate(),
+    mine.Ovals().joining(2), mine.Rack().joining(2), tm.Function(lambda t: 0.2 + sin(3.0 * t)),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,9 @@ def on_lanes(element, rows, common=True):
 
 
 @pytest.mark.parametrize("common", [True, False])
-@pytest.mark.parametrize("element", [*BUILT_IN, Wobble.example(), Elastic.example()], ids=lambda e: e.kind)
+@pytest.mark.parametrize(
+    "element", [*BUILT_IN, *OWN, Wobble.example(), Elastic.example()], ids=lambda e: e.kind
+)
 def test_every_lane_has_the_numbers_of_one_state(element, common):
     rng, together = np.random.default_rng(7), 0
     for _ in range(12):

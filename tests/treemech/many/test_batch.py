@@ -202,6 +202,8 @@ def test_bad_arguments_are_named(mechanisms):
         mech.batch(2).step(-1.0)
     with pytest.raises(tm.TreemechError, match="2 rows, 0 to 1: index 7"):
         mech.batch(2).reset([7])
+    with pytest.raises(tm.TreemechError, match="is no state"):
+        mech.batch(2).reset([1], [0.3])
     for steps in (1.5, -1, True):
         with pytest.raises(tm.TreemechError, match="number of steps"):
             mech.batch(2).step(1e-3, steps)

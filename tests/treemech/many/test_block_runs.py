@@ -167,3 +167,26 @@ def test_measures_that_need_more_go_the_way_of_simulate(mech):
     assert runs["max coupler.position[0]"][0] == value(
         "max coupler.position[0]", own.simulate((0, 0.3), closed(own))
     )
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_parameters_that_change_no_number_leave_runs_alone(closes):
+    idle, system = tm.Parameter("idle", 1.0), tm.System("idle", gravity=(0, 0, -9.81))
+    arm = system.body("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0.0 * idle))
+    system.connect("A", tm.Revolute("y"), system.ground, arm)
+    if closes:
+        rod = system.body("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0))
+        system.connect("B", tm.Revolute("y"), arm.at((1, 0, 0)), rod)
+        slider = system.body("slider", mass=1.0, inertia=(0.1, 0.1, 0.1))
+        system.connect("C", tm.Revolute("y"), rod.at((2, 0, 0)), slider)
+        system.connect("D", tm.Prismatic("x"), system.ground, slider)
+    mech = system.build()
+
+    def start(own):
+        return own.assemble(fix={"A": 0.3})
+
+    alone = mech.simulate((0, 0.2), start(mech)).q[-1]
+    for base in (mech, mech.with_parameters(idle=3.0)):
+        runs = base.simulate_many((0, 0.2), start, {"idle": [1.0, 2.0, 5.0]})
+        assert runs.success.all()
+        np.testing.assert_allclose(runs["q"], np.tile(alone, (3, 1)), rtol=1e-9, atol=1e-12)

@@ -300,5 +300,14 @@ def test_bad_arguments_are_named(mech):
     for wrong in (["final ball.q"], ["ball.q"], ["max ball.flux"]):  # in no run a number
         with pytest.raises(tm.TreemechError, match="ball"):
             ball.simulate_many((0, 1), parameters={"m": [1.0]}, t_eval=[0, 1], measures=wrong)
+    for block in (0, "x", 2.5, True):
+        with pytest.raises(tm.TreemechError, match="wanted a number of runs from 1"):
+            mech.simulate_many((0, 1), parameters={"l1": [1.0]}, block=block)
     with pytest.raises(tm.TreemechError, match="executor is 'gpu'"):
         mech.simulate_many((0, 1), parameters={"l1": [1.0]}, executor="gpu")
+
+
+def test_a_folder_that_cannot_be_made_is_named(mech, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(tm.TreemechError, match="cannot be made"):
+        mech.simulate_many((0, 1), parameters={"l1": [1.0]}, path=tmp_path / "file" / "study")

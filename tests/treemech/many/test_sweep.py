@@ -114,4 +114,6 @@ def test_sobol_indices_of_a_sum_are_known(mech):
         found.first, [0.9, 0.1, 0.0], atol=0.03
     )  # linear: parts of the variance 9 : 1 : 0
     np.testing.assert_allclose(found.total, [0.9, 0.1, 0.0], atol=0.03)
+    with pytest.raises(tm.TreemechError, match="the same number in all runs"):
+        tm.sobol_indices(system.build(), experiment, {"c": (0.0, 1.0)}, "final A.q", n=4, seed=1)
     assert len(found.runs) == 256 * 5 and "0.9" in str(found)

@@ -56,7 +56,10 @@ def opened(path: str | Path, header: dict[str, Any]) -> Store:
     kind = _kind(folder)
     there = kind.kept(folder)
     if there is None:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TreemechError(f"the folder {str(folder)!r} cannot be made: {error.strerror}.") from None
         return kind.begun(folder, header)
     _refuse_schema(folder, there)
     for name in {**there["identity"], **header["identity"]}:
