@@ -5,7 +5,7 @@ one list of names and files is __init__.pyi, which type checkers read too.
 """
 
 from importlib import import_module
-from pathlib import Path as _Path
+from os.path import dirname as _dirname
 from typing import Any
 
 # Groups of elements that are built into the library, by the contract of their role
@@ -22,8 +22,8 @@ _GROUPS = {
 
 def _read_list() -> dict[str, str]:
     """Return the file of every name, from the lines ``from .file import name as name`` of the list."""
-    lines = _Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8").splitlines()
-    words = [line.split() for line in lines if line.startswith("from ")]
+    with open(f"{_dirname(__file__)}/__init__.pyi", encoding="utf-8") as file:
+        words = [line.split() for line in file if line.startswith("from ")]
     return {line[3]: line[1] for line in words}
 
 

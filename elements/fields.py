@@ -10,7 +10,7 @@ from treemech.topology.body import as_axis
 from treemech.topology.errors import ElementError
 from treemech.topology.parameter import as_float, as_floats, plain
 
-from .signal import Constant, as_signal
+from .signal import as_signal
 
 
 def make_signals(element: Any, *names: str) -> None:
@@ -58,6 +58,8 @@ def as_numbers(given: Any, what: str, wanted: str, *shapes: tuple[int | None, ..
 
 def refuse_unless_positive(element: Any, *names: str, instead: str = "") -> None:
     """Refuse a number or a constant signal that is not positive; `instead` tells the user what to do."""
+    from .signals.formulas import Constant  # which imports this file
+
     for name in names:
         value = getattr(element, name)
         if isinstance(value, Constant):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .arrays import Floats
 from .declared import Declaration, depends, remade
+from .deferred import dataclass
 from .errors import ElementError, unknown
 from .parameter import Expression, as_float, as_floats, decided, finite, plain
 

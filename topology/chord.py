@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from .body import Body
 from .connection import Connection, check_model
+from .deferred import dataclass
 from .errors import TopologyError
 
 MAX_PASSES = 20  # of the exchanges; two or three are usual, the bound is for pathological graphs

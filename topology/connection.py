@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from .body import Attachment, Body
+from .deferred import dataclass
 from .errors import ElementError, TopologyError
 
 Role = Literal["branch", "chord"]

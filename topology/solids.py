@@ -12,7 +12,6 @@ cones and hemispheres stand with the centre of their base on it. ``moved`` place
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import hypot, pi
 from typing import NamedTuple, TypedDict, cast
 
@@ -21,9 +20,9 @@ import numpy as np
 from .arrays import Floats
 from .body import as_axis, as_inertia, as_number, as_rotation, as_vector
 from .declared import Declaration, Property, declarable
+from .deferred import dataclass
 from .errors import ElementError
 from .parameter import component, pictured, plain
-from .polygon import as_outline, integrals, refuse_misplaced_holes
 
 __all__ = [
     "PrincipalAxes", "Properties", "Solid", "box", "composite", "cone", "conical_shell", "cylinder", "cylindrical_shell", "disk",
@@ -362,6 +361,8 @@ def polygon(
     >>> frame.mass, frame.com.tolist(), frame.inertia[2, 2].round(3).item()
     (6.0, [2.0, 1.0, 0.0], 12.5)
     """
+    from .polygon import as_outline, integrals, refuse_misplaced_holes
+
     h = as_number(thickness, "thickness of a polygon")
     if h < 0.0:
         raise ElementError(f"thickness of a polygon is {h:g}; wanted zero (thin) or more.")

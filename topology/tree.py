@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from .body import Body
 from .chord import choose_chords, connected_parts
 from .connection import Connection, check_model
+from .deferred import dataclass
 from .errors import TopologyError, unknown
 
 

@@ -1,13 +1,13 @@
 """treemech: kinematics and dynamics of multibody systems with arbitrary connections, after E. J. Sol (1983)."""
 
+import os as _os
 import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
-from pathlib import Path as _Path
 
-_here = _Path(__file__).parent
-if not (_here / "topology").is_dir():  # a checkout without links: the folders stand beside this one
-    __path__.append(str(_here.parent))
+_here = _os.path.dirname(__file__)
+if not _os.path.isdir(f"{_here}/topology"):  # a checkout without links: the folders stand beside this one
+    __path__.append(_os.path.dirname(_here))
 
 __version__ = "0.1.0"
 try:  # what was installed by a wheel knows the tag or commit it was built from (setup.py)

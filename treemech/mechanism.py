@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -45,6 +43,8 @@ from .results.state import State
 from .results.text import Text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from treemech.dynamics.analyses.derivatives import Derivatives
     from treemech.dynamics.analyses.equilibrium import Equilibrium
     from treemech.dynamics.analyses.linearization import Linearization
@@ -66,6 +66,8 @@ if TYPE_CHECKING:
 
 
 def _rebuilt(content: bytes) -> Mechanism:
+    import pickle
+
     origin: Origin = pickle.loads(content)
     return origin.build({})
 

@@ -2,8 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
@@ -38,13 +37,15 @@ from .description.ends import (
     place_in_world,
     plain_coordinates,
 )
-from .description.listing import counted
 from .description.parameters import Origin
 from .description.recording import Journal, recorded
 from .description.wiring import AssemblyHandle, Controller, ElementHandle, Limit, Wiring
 from .mechanism import Mechanism
 from .results.measures import Measure, as_measure, check_measures
 from .results.naming import numbered
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class System(Journal):
@@ -84,6 +85,8 @@ class System(Journal):
         self.prescriptions: dict[tuple[str, int], Prescription] = {}
 
     def __repr__(self) -> str:
+        from .description.listing import counted
+
         return f"System({self.name!r}: {counted(self)})"
 
     def _repr_html_(self) -> str:
@@ -517,7 +520,7 @@ class System(Journal):
         return describe(self, free_isolated, probed)
 
     # ------------------------------------------------------------ files
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: "str | Path") -> "Path":
         """Write the system as JSON for people and programs.
 
         `treemech.read` brings it back, executing nothing.

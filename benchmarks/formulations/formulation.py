@@ -136,8 +136,8 @@ def conservative(system: tm.System) -> bool:
 
 def signals_of(element: Any) -> list[Any]:
     """Return the fields of an element that vary in time."""
+    from treemech.elements import Constant
     from treemech.elements.element import parameters
-    from treemech.elements.signal import Constant
 
     return [p.value for p in parameters(element) if p.kind == "signal" and not isinstance(p.value, Constant)]
 

@@ -45,7 +45,7 @@ from treemech.kinematics.plan.views import (
     speed_work,
 )
 from treemech.kinematics.tree.general_hinge import place_hinge
-from treemech.kinematics.tree.sweep import origin_velocities, prescribe, signals
+from treemech.kinematics.tree.sweep import columns, origin_velocities, prescribe, signals
 from treemech.kinematics.tree.sweep import positions as place
 
 from ..equations.articulated import forward_dynamics as solve_tree
@@ -161,6 +161,7 @@ def lane_mass_matrix(count, t, q, u, z, A, room, state, context):
         status = _place(plan, from_rows(t + 8 * k, 8, last), q, u, z, k, last)
         mark(states, k, last, status)
         if status == OK:
+            columns(plan, body_work(plan), speed_work(plan))
             assemble_mass_matrix(plan, body_work(plan), speed_work(plan), room, False)
             for d in range(nu):
                 for r in range(run_start[d], run_start[d + 1]):

@@ -17,6 +17,7 @@ from treemech.kinematics.plan.views import (
     own_u,
     speed_work,
 )
+from treemech.kinematics.tree.sweep import columns
 
 from ..equations.articulated import forward_dynamics as solve_tree
 from ..equations.virtual_work import evaluate_motion
@@ -101,6 +102,7 @@ def mass_matrix(count, t, q, u, A, context):
         status = place_row(plan, W, S, times, q, u, k)
         if status != OK:
             return np.int32(status)
+        columns(plan, W, S)
         assemble_mass_matrix(plan, W, S, A + 8 * nu * nu * k, False)
     return np.int32(OK)
 

@@ -7,21 +7,25 @@
 Rows of A come first, in the regular order of the speeds, then the constraint rows.
 `dynamics.model.ordering.analyse` gives the order of elimination and the pattern. To take out prescribed
 speeds and masked rows, their entries are set to zero and their diagonal to 1 or -1, so that the pattern
-stays. There is no pivoting: the order keeps pivots nonzero for independent rows, the small e does so for
-dependent ones; one refinement against e = 0 removes the effect of e.
+stays. There is no pivoting: the order keeps pivots nonzero for independent rows, a small e in rows that are nearly
+dependent does so for these; one refinement against e = 0 removes the effect of e.
 
 The matrix and the columns b, x, r stand in the order of elimination (positions, not indices).
 """
 
+from treemech.elements.lanes.numbers import select
 from treemech.kinematics.kernel.language import kernel
+
+# A pivot of a row below the part WEAK of its usual size is regularised by the part EPSILON of it
+WEAK, EPSILON = 1e-6, 1e-14
 
 
 @kernel
-def factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
+def factorise(size, n, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, perm, scale, Lx, D, inverse, Y):
     """Compute L (Lx) and D of the matrix with the upper columns (Ap, Ai, Ax): up-looking, row by row of L.
 
-    `inverse` becomes 1 / D; Y is workspace. A zero pivot gives a zero in D and infinite numbers or nan after
-    it.
+    `scale` holds the usual sizes of the pivots of the constraint rows, which follow n speeds. `inverse` becomes
+    1 / D; Y is workspace. A zero pivot gives a zero in D and infinite numbers or nan after it.
     """
     for k in range(size):
         for p in range(Rp[k], Rp[k + 1]):
@@ -38,6 +42,9 @@ def factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
             l = y * inverse[i]
             d -= l * y
             Lx[slot] = l
+        if perm[k] >= n:
+            usual = scale[perm[k] - n]
+            d = select(abs(d) < WEAK * usual, d - EPSILON * usual, d)
         D[k] = d
         inverse[k] = 1.0 / d
 
@@ -57,21 +64,15 @@ def solve(size, Lp, Li, Lx, inverse, b):
 
 
 @kernel
-def residual(size, n, Ap, Ai, Ax, perm, masked, b, x, r):
-    """Compute r = b - K x, where K is the matrix without the regularisation e of its multipliers.
-
-    The diagonal of multiplier k counts only where masked[k] is not zero. r may be b itself, not x.
-    """
+def residual(size, Ap, Ai, Ax, b, x, r):
+    """Compute r = b - K x, where K is the matrix without regularisation. r may be b itself, not x."""
     for k in range(size):
         r[k] = b[k]
     for k in range(size):
         xk, rk = x[k], r[k]
-        diagonal = perm[k] < n or masked[perm[k] - n] != 0
         for p in range(Ap[k], Ap[k + 1]):
             i = Ai[p]
+            rk -= Ax[p] * x[i]
             if i != k:
-                rk -= Ax[p] * x[i]
                 r[i] -= Ax[p] * xk
-            elif diagonal:
-                rk -= Ax[p] * xk
         r[k] = rk

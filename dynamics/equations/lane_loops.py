@@ -34,7 +34,6 @@ from .loop_views import (
     added_rows,
     added_slots,
     diagonals,
-    entry_rows,
     entry_speeds,
     factor,
     factor_columns,
@@ -45,7 +44,6 @@ from .loop_views import (
     fixed_speeds,
     inverses,
     kept_rows,
-    masks,
     matrix,
     matrix_rows,
     matrix_starts,
@@ -61,12 +59,14 @@ from .loop_views import (
     solutions,
     speed_columns,
     speed_rows,
+    used_entries,
+    used_slots,
+    used_speeds,
     workspace_q,
+    workspace_rows,
     workspace_u,
 )
-from .loops import evaluate_rows
-
-_EPSILON, _SOUND = 1e-14, 0.1  # as in loops.py
+from .loops import CLOSE, SOUND, evaluate_rows, keeps_factor
 
 
 @kernel
@@ -80,7 +80,7 @@ def factorise(loops):
         partials(loops),
     )
     fixed, row, column = fixed_speeds(loops), speed_rows(loops), speed_columns(loops)
-    entry_row, entry_speed, kept = entry_rows(loops), entry_speeds(loops), kept_rows(loops)
+    entry, speed_of, entry_slot = used_entries(loops), used_speeds(loops), used_slots(loops)
     scale, perm, D, monitor = row_scales(loops), perms(loops), pivots(loops), monitors(loops)
     n, size = fixed.shape[0], perm.shape[0]
     for k in range(Ax.shape[0]):
@@ -91,22 +91,19 @@ def factorise(loops):
     for d in range(n):
         if fixed[d] == 1:
             Ax[diagonal[d]] = 1.0
-    first = A.shape[0]
-    for k in range(entry_row.shape[0]):
-        if kept[entry_row[k]] >= 0 and fixed[entry_speed[k]] == 0:
-            Ax[slot[first + k]] += P[k]
+    for k in range(entry.shape[0]):
+        if fixed[speed_of[k]] == 0:
+            Ax[entry_slot[k]] += P[entry[k]]
     added_a, added_b, added_slot = added_entries_a(loops), added_entries_b(loops), added_slots(loops)
-    added_row = added_rows(loops)
+    added_row, entry_speed = added_rows(loops), entry_speeds(loops)
     for k in range(added_row.shape[0]):
         a, b = added_a[k], added_b[k]
         if fixed[entry_speed[a]] == 0 and fixed[entry_speed[b]] == 0:
             Ax[added_slot[k]] += P[a] * P[b] / scale[added_row[k]]
-    for r in range(size - n):
-        Ax[diagonal[n + r]] = -_EPSILON * scale[r]
     kkt.factorise(
-        size, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), factor_rows(loops),
-        factor_row_starts(loops), factor_columns(loops), factor_slots(loops), factor(loops), D, inverses(loops),
-        scratch(loops),
+        size, n, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), factor_rows(loops),
+        factor_row_starts(loops), factor_columns(loops), factor_slots(loops), perm, scale, factor(loops), D,
+        inverses(loops), scratch(loops),
     )  # fmt: skip
     smallest = alike(1e300, D[0])
     for k in range(size):
@@ -147,13 +144,11 @@ def solve(loops):
         b[k] = x[perm[k]]
     kkt.solve(size, Lp, Li, Lx, D, b)
     monitor = monitors(loops)
-    weak = monitor[watch.LAST_PIVOT] < _SOUND * monitor[watch.LARGEST_PIVOT]
+    weak = monitor[watch.LAST_PIVOT] < max(alike(kkt.WEAK, monitor[0]), SOUND * monitor[watch.LARGEST_PIVOT])
     if some(weak):
         for k in range(size):
             y[k] = x[perm[k]]
-        kkt.residual(
-            size, n, matrix_starts(loops), matrix_rows(loops), matrix(loops), perm, masks(loops), y, b, y
-        )
+        kkt.residual(size, matrix_starts(loops), matrix_rows(loops), matrix(loops), y, b, y)
         kkt.solve(size, Lp, Li, Lx, D, y)
         for k in range(size):
             b[k] = select(weak, b[k] + y[k], b[k])
@@ -213,16 +208,19 @@ def project(plan, loops, W, S, t):
     Returns a status, and the gaps that are left in the positions.
     """
     q, u, monitor = own_q(plan), own_u(plan), monitors(loops)
-    rates, step = workspace_q(loops), workspace_u(loops)
+    rates, step, turn = workspace_q(loops), workspace_u(loops), workspace_rows(loops)
     rounding = select(
-        monitor[watch.LAST_PIVOT] > _SOUND * monitor[watch.LARGEST_PIVOT],
+        monitor[watch.LAST_PIVOT] > CLOSE * monitor[watch.LARGEST_PIVOT],
         alike(2e-15, monitor[0]),
         alike(1e-16, monitor[0]),
     )
     gap, before = largest(loops, row.POSITION), alike(1e300, monitor[0])
     moving = both(gap > rounding, both(gap <= 0.5 * before, before >= 1e-9))
-    status = OK
+    status, moved, stale = OK, False, alike(0.0, gap)  # 1 in lanes whose factors are too old for their speeds
+    correct(plan, loops, row.VELOCITY, turn)
     while some(moving) and status == OK:
+        if moved:
+            factorise(loops)
         correct(plan, loops, row.POSITION, step)
         coordinate_rates(plan, q, step, rates)
         for k in range(q.shape[0]):
@@ -230,15 +228,24 @@ def project(plan, loops, W, S, t):
         normalise(plan, rates)
         for k in range(q.shape[0]):
             q[k] = select(moving, rates[k], q[k])
-        before = select(moving, gap, before)
+        before, moved = select(moving, gap, before), True
         status = evaluate_rows(plan, loops, W, S, t, q, u)
-        factorise(loops)
         gap = largest(loops, row.POSITION)
+        # what becomes of the speeds of a lane that is closed now, as long as it has its factors
+        correct(plan, loops, row.VELOCITY, step)
+        keeps = keeps_factor(before, largest(loops, row.VELOCITY), monitor)
+        stale = select(moving, select(keeps, alike(0.0, gap), alike(1.0, gap)), stale)
+        for k in range(u.shape[0]):
+            turn[k] = select(moving, step[k], turn[k])
         moving = both(moving, both(gap > rounding, both(gap <= 0.5 * before, before >= 1e-9)))
     if status == OK:
-        correct(plan, loops, row.VELOCITY, step)
+        if some(stale > 0.0):
+            factorise(loops)
+            correct(plan, loops, row.VELOCITY, step)
+            for k in range(u.shape[0]):
+                turn[k] = select(stale > 0.0, step[k], turn[k])
         for k in range(u.shape[0]):
-            u[k] += step[k]
+            u[k] += turn[k]
         fit_coordinates(loops)
     return status, gap
 

@@ -16,7 +16,11 @@ class LoopPlan(NamedTuple):
     entry_speed: Ints
     speed_row: Ints  # of each packed entry of A
     speed_column: Ints
-    slot: Ints  # place in the matrix to which each entry of A, then of P, is added
+    slot: Ints  # place in the matrix to which each entry of A is added
+    used: Ints  # entries of P in rows of the matrix,
+    used_row: Ints  # these rows
+    used_speed: Ints
+    used_slot: Ints  # and the places to which they are added
     added_row: Ints  # of each product of two entries of P that is added to A: its kept row,
     added_a: Ints  # the two entries
     added_b: Ints

@@ -12,15 +12,16 @@ _NAMES = (*LoopPlan._fields, *LoopWork._fields)
 # Places in the sparse matrices are never negative. As unsigned numbers they need no test for negative
 # indices, which takes a quarter of the time of a factorisation.
 _PLACES = (
-    "slot", "added_row", "added_a", "added_b", "added_slot", "diagonal", "Ap", "Ai", "Lp", "Li", "Rp", "Ri", "Rs", "entry_row", "entry_speed", "speed_row", "speed_column",
+    "slot", "used", "used_row", "used_speed", "used_slot", "added_row", "added_a", "added_b", "added_slot", "diagonal",
+    "Ap", "Ai", "Lp", "Li", "Rp", "Ri", "Rs", "entry_row", "entry_speed", "speed_row", "speed_column",
 )  # fmt: skip
 N_LOOP_CONTEXT = N_CHORD_CONTEXT + 2 * len(_NAMES)
 
 
-def _view(name):
+def _view(name, place=False):
     k = _NAMES.index(name)
     integer = name in LoopPlan._fields or name in ("masked", "off", "held", "independent")
-    dtype = types.uint64 if name in _PLACES else types.int64 if integer else types.float64
+    dtype = types.uint64 if place or name in _PLACES else types.int64 if integer else types.float64
     return member(dtype, N_CHORD_CONTEXT + len(_NAMES) + k, (N_CHORD_CONTEXT + k, 0))
 
 
@@ -31,7 +32,10 @@ entry_rows, entry_speeds = _view("entry_row"), _view("entry_speed")
 speed_rows, speed_columns = _view("speed_row"), _view("speed_column")
 added_rows, added_slots = _view("added_row"), _view("added_slot")
 added_entries_a, added_entries_b = _view("added_a"), _view("added_b")
+used_entries, used_rows = _view("used"), _view("used_row")
+used_speeds, used_slots = _view("used_speed"), _view("used_slot")
 slots, diagonals, perms = _view("slot"), _view("diagonal"), _view("perm")
+orders = _view("perm", place=True)  # perms as indices
 matrix_starts, matrix_rows = _view("Ap"), _view("Ai")
 factor_starts, factor_rows = _view("Lp"), _view("Li")
 factor_row_starts, factor_columns, factor_slots = _view("Rp"), _view("Ri"), _view("Rs")

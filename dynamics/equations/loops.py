@@ -58,6 +58,7 @@ from .loop_views import (
     matrix_starts,
     monitors,
     off_rows,
+    orders,
     packed_mass,
     perms,
     permuted,
@@ -70,6 +71,10 @@ from .loop_views import (
     speed_columns,
     speed_rows,
     unilaterals,
+    used_entries,
+    used_rows,
+    used_slots,
+    used_speeds,
     workspace_q,
     workspace_rows,
     workspace_u,
@@ -77,8 +82,9 @@ from .loop_views import (
 from .virtual_work import evaluate_motion, inverse_dynamics, mass_matrix
 
 _OPEN = 1e-7  # [m, rad] the projection fails if a larger gap is left in any row
-_EPSILON = 1e-14  # regularisation relative to the usual size of P A^-1 P^T, removed again by one refinement
-_SOUND = 0.1  # above this part of the largest pivot the effect of the regularisation is below rounding
+SOUND = 1e-2  # above this part of the largest pivot a solution is not worth refining
+CLOSE = 0.1  # below this part of the largest pivot a gap of 2e-15 is worth another step
+_LEFT = 1e-16  # [m/s, rad/s] residual of rates that is below rounding
 # [m] a gap that is closed by less is no contact yet: at lift-off it opens with the third power of time, out
 # of rounding
 _TOUCH = 1e-12
@@ -136,15 +142,14 @@ def factorise(loops):
         partials(loops),
     )
     fixed, row, column = held_speeds(loops), speed_rows(loops), speed_columns(loops)
-    entry_row, entry_speed, kept, masked = (
-        entry_rows(loops),
-        entry_speeds(loops),
-        kept_rows(loops),
-        masks(loops),
+    entry, entry_row, entry_speed, entry_slot = (
+        used_entries(loops),
+        used_rows(loops),
+        used_speeds(loops),
+        used_slots(loops),
     )
-    scale, perm, D = row_scales(loops), perms(loops), pivots(loops)
+    scale, perm, D, masked = row_scales(loops), perms(loops), pivots(loops), masks(loops)
     n, size = fixed.shape[0], perm.shape[0]
-    m = size - n
     for k in range(Ax.shape[0]):
         Ax[k] = 0.0
     for k in range(A.shape[0]):
@@ -153,31 +158,29 @@ def factorise(loops):
     for d in range(n):
         if fixed[d] == 1:
             Ax[diagonal[d]] = 1.0
-    first = A.shape[0]
-    for k in range(entry_row.shape[0]):
-        r = kept[entry_row[k]]
-        if r >= 0:
-            d = entry_speed[k]
-            if masked[r] == 0 and fixed[d] == 0:
-                Ax[slot[first + k]] += P[k]
+    for k in range(entry.shape[0]):
+        if masked[entry_row[k]] == 0 and fixed[entry_speed[k]] == 0:
+            Ax[entry_slot[k]] += P[entry[k]]
     added_a, added_b, added_slot = added_entries_a(loops), added_entries_b(loops), added_slots(loops)
-    added_row = added_rows(loops)
+    added_row, speed_of = added_rows(loops), entry_speeds(loops)
     for k in range(added_row.shape[0]):
         r, a, b = added_row[k], added_a[k], added_b[k]
-        if masked[r] == 0 and fixed[entry_speed[a]] == 0 and fixed[entry_speed[b]] == 0:
+        if masked[r] == 0 and fixed[speed_of[a]] == 0 and fixed[speed_of[b]] == 0:
             Ax[added_slot[k]] += P[a] * P[b] / scale[r]
-    for r in range(m):
-        Ax[diagonal[n + r]] = -1.0 if masked[r] == 1 else -_EPSILON * scale[r]
+    for r in range(size - n):
+        if masked[r] == 1:
+            Ax[diagonal[n + r]] = -1.0
     kkt.factorise(
-        size, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), factor_rows(loops),
-        factor_row_starts(loops), factor_columns(loops), factor_slots(loops), factor(loops), D, inverses(loops),
-        scratch(loops),
+        size, n, matrix_starts(loops), matrix_rows(loops), Ax, factor_starts(loops), factor_rows(loops),
+        factor_row_starts(loops), factor_columns(loops), factor_slots(loops), perm, scale, factor(loops), D,
+        inverses(loops), scratch(loops),
     )  # fmt: skip
     smallest, weakest = 1e300, 0
     for k in range(size):
-        r = perm[k] - n
-        if r >= 0 and masked[r] == 0 and abs(D[k]) < smallest * scale[r]:
-            smallest, weakest = abs(D[k]) / scale[r], r
+        if perm[k] >= n:
+            r = perm[k] - n
+            if masked[r] == 0 and abs(D[k]) < smallest * scale[r]:
+                smallest, weakest = abs(D[k]) / scale[r], r
     monitor = monitors(loops)
     if smallest == 1e300:  # no row holds: every contact is open, and no position is singular
         smallest = monitor[watch.LARGEST_PIVOT]
@@ -215,12 +218,12 @@ def measure(plan, loops, W, S, t, q, u):
 
 @kernel
 def solve(loops):
-    """Solve K x = right, and refine x once without the regularisation of K where that has an effect.
+    """Solve K x = right, and refine x once where rounding, or the regularisation of K, may be felt.
 
     A + P^T D P stands in K where chords hold frames without mass, which A alone does not accelerate. With
     P^T D times the rows on the right, the solution and the multipliers are those of A.
     """
-    right, x, b, perm = right_sides(loops), solutions(loops), permuted(loops), perms(loops)
+    right, x, b, perm = right_sides(loops), solutions(loops), permuted(loops), orders(loops)
     Lp, Li, Lx, D, y = (
         factor_starts(loops),
         factor_rows(loops),
@@ -229,19 +232,23 @@ def solve(loops):
         scratch(loops),
     )
     size, n = perm.shape[0], fixed_speeds(loops).shape[0]
-    for k in range(size):
-        x[k] = right[k]
-    _add_to_right_side(loops, x, n)
-    for k in range(size):
-        b[k] = x[perm[k]]
-    kkt.solve(size, Lp, Li, Lx, D, b)
-    monitor = monitors(loops)
-    if monitor[watch.LAST_PIVOT] < _SOUND * monitor[watch.LARGEST_PIVOT]:
+    if added_rows(loops).shape[0] > 0:
         for k in range(size):
-            y[k] = x[perm[k]]
-        kkt.residual(
-            size, n, matrix_starts(loops), matrix_rows(loops), matrix(loops), perm, masks(loops), y, b, y
-        )
+            x[k] = right[k]
+        _add_to_right_side(loops, x, n)
+        for k in range(size):
+            b[k] = x[perm[k]]
+    else:
+        for k in range(size):
+            b[k] = right[perm[k]]
+    monitor = monitors(loops)
+    weak = monitor[watch.LAST_PIVOT] < max(kkt.WEAK, SOUND * monitor[watch.LARGEST_PIVOT])
+    if weak:
+        for k in range(size):
+            y[k] = b[k]
+    kkt.solve(size, Lp, Li, Lx, D, b)
+    if weak:
+        kkt.residual(size, matrix_starts(loops), matrix_rows(loops), matrix(loops), y, b, y)
         kkt.solve(size, Lp, Li, Lx, D, y)
         for k in range(size):
             b[k] += y[k]
@@ -378,6 +385,16 @@ def hold(loops, independent):
 
 
 @kernel
+def keeps_factor(gap, rate, monitor):
+    """Return whether speeds are corrected to rounding by the factors from before a gap in the positions was closed.
+
+    With them the correction of a residual `rate` is wrong by a part of about gap / s^2, where s^2 is the pivot as a
+    part of the largest.
+    """
+    return gap * rate * monitor[watch.LARGEST_PIVOT] < _LEFT * monitor[watch.LAST_PIVOT]
+
+
+@kernel
 def project(plan, loops, W, S, t, fresh):
     """Project the state of the work arrays onto the constraints, positions, then velocities, to rounding.
 
@@ -389,27 +406,29 @@ def project(plan, loops, W, S, t, fresh):
     partitioned = monitors(loops)[watch.PARTITIONED] > 0.0
     if partitioned:
         hold(loops, True)
-    before, gap, status = 1e300, 0.0, OK
+    before, gap, moved, status = 1e300, 0.0, False, OK
     if not fresh:
-        status = evaluate(plan, loops, W, S, t, q, u)
-        factorise(loops)
+        status = measure(plan, loops, W, S, t, q, u)
     monitor = monitors(loops)
-    rounding = 2e-15 if monitor[watch.LAST_PIVOT] > _SOUND * monitor[watch.LARGEST_PIVOT] else 1e-16
+    rounding = 2e-15 if monitor[watch.LAST_PIVOT] > CLOSE * monitor[watch.LARGEST_PIVOT] else 1e-16
     while status == OK:
         gap = largest(loops, row.POSITION)
         if gap <= rounding or gap > 0.5 * before or before < 1e-9:  # a gap below 1e-9 is closed by one step
             break
+        if moved:
+            factorise(loops)
         correct(plan, loops, row.POSITION, step)
         coordinate_rates(plan, q, step, rates)
         for k in range(q.shape[0]):
             q[k] += rates[k]
         normalise(plan, q)
-        before = gap
+        before, moved = gap, True
         status = evaluate_rows(plan, loops, W, S, t, q, u)
-        factorise(loops)
     if status == OK and not gap < _OPEN:
         status = CHAIN_OPEN
     if status == OK:
+        if moved and not keeps_factor(before, largest(loops, row.VELOCITY), monitor):
+            factorise(loops)
         correct(plan, loops, row.VELOCITY, step)
         for k in range(u.shape[0]):
             u[k] += step[k]

@@ -40,7 +40,7 @@ from treemech.kinematics.plan.views import (
     soa_address,
     soa_work,
 )
-from treemech.kinematics.tree.sweep import columns, positions, velocities
+from treemech.kinematics.tree.sweep import positions, velocities
 
 
 @kernel
@@ -163,7 +163,7 @@ def body_inertia(C, W, i):
 def mass_matrix(plan, W, S, A, packed):
     """Write the lower triangle of A (6.2.12) to the address A, in the regular order of the speeds.
 
-    Call `positions` before.
+    Call `positions` and `columns` before.
     A is a dense matrix or, if `packed`, only the entries of related speeds, one row behind the other.
 
     Composite inertias are summed from the tips. An entry is A_dj = w_j . (n + (p_i - p_j) x f) + v_j . f with
@@ -175,7 +175,6 @@ def mass_matrix(plan, W, S, A, packed):
     run_start, runs = run_starts(plan), ancestor_runs(plan)
     rows, nu = plan_body.shape[0], dof.shape[0]
     z, size = soa_address(plan), number_size(plan)
-    columns(plan, W, S)
     before = 0  # packed entries of the speeds of all bodies before this one
     for d in range(nu):
         for k in range(run_start[d], run_start[d + 1]):

@@ -8,7 +8,7 @@ from treemech.kinematics.kernel.status import CHAIN_OPEN, OK
 
 from ..equations import watch
 from . import layout
-from .runge_kutta_step import copy, interpolate, run_stages
+from .runge_kutta_step import DP5, copy, dense, hermite, interpolate, run_stages
 
 # The multiplier pivot falls with the square of the distance to a singular position: a state is next to the
 # position if its pivot is below the part BESIDE of the largest. A step near it is given up below the part
@@ -47,10 +47,12 @@ def _lead(method, n, t, h, y, rates, work, control, monitor, rhs, project, conte
     other, largest = work + 8 * n * layout.N_WORK_ROWS, monitor[watch.LARGEST_PIVOT]
     monitor[watch.STEP_PIVOT] = 1e300
     copy(other, 0, n, floats(work + 8 * n * rates, n))
-    status = run_stages(method, n, t, h, y, other, control, monitor, rhs, context)
+    status = run_stages(method, n, t, h, y, other, control, monitor, rhs, project, context)
     if status == OK:
         copy(work, layout.OUT, n, floats(other + 8 * n * layout.NEW, n))
+        monitor[watch.FRESH] = 1.0 if method != DP5 or monitor[watch.STAGED] == 0.0 else 0.0
         status = call_rhs(project, t + h, work + 8 * n * layout.OUT, -1, context)
+        monitor[watch.FRESH] = 0.0
     monitor[watch.LARGEST_PIVOT] = largest
     return status
 
@@ -115,6 +117,26 @@ def fits(n, m, t, work, rtol, atol, project, context):
         if not abs(out[i] - raw[i]) < 10.0 * (atol[i] + rtol * abs(raw[i])):
             return False
     return True
+
+
+@kernel
+def dense_on_manifold(method, n, t, h, y, rates, work, control, monitor, rhs, project, context):
+    """Compute the interpolant of an accepted step from stages that are all projected; both ends stay as they are.
+
+    The rates at its end are in the row `rates`. Without such stages it is the cubic of both ends.
+    """
+    kept, new = work + 8 * n * layout.N_WORK_ROWS, floats(work + 8 * n * layout.NEW, n)
+    copy(kept, 0, n, new)
+    copy(kept, 1, n, floats(work + 8 * n * rates, n))
+    monitor[watch.STAGED] = 1.0
+    status = run_stages(method, n, t, h, y, work, control, monitor, rhs, project, context)
+    copy(work, layout.NEW, n, floats(kept, n))
+    copy(work, rates, n, floats(kept + 8 * n, n))
+    if status == OK:
+        status = dense(method, n, t, h, y, work, rhs, context)
+    if status != OK:
+        hermite(n, h, y, rates, work)
+    monitor[watch.STAGED] = 0.0
 
 
 @kernel

@@ -8,7 +8,7 @@ well, but with a positive minimum. So p is followed along the step:
 
 1. Pivots at stages and at both ends, which cost nothing, tell between which times s may reach zero: only where
    both values are smaller than the slope of s times the distance.
-2. There the minimum of p is approached along an interpolant of the step, by parabolas through three points.
+2. There the minimum of p is approached along an interpolant of the step: where straight lines of s meet that are as steep.
 3. The position is singular if s falls below what the errors of the interpolant leave of a zero.
 """
 
@@ -32,8 +32,9 @@ OTHER = 3  # a method whose stages are not examined
 _SLOPE, _STEEPER = 0.5, 2.5
 # s counts as zero below these parts of its largest value: at least, for each unit of rtol, at most
 _ZERO, _COARSE, _LARGEST_ZERO = 1e-3, 100.0, 1e-2
-_STAGE = 0.1  # part of the pivot at the other end below which that of a stage is found again
+_TURNED = 3.0  # times the slope of s on one side of its minimum above which it is not zero on the other
 _MOST = 10  # pivots to be found for one position
+_STRAIGHT = 0.7  # part of the slope of s at a position above which s has no second one beside it
 TURN = 1.5  # [rad] largest rotation between the ends of a chord in a step, so that s is followed
 
 
@@ -69,6 +70,30 @@ def _may_vanish(k, steepest, monitor):
     x, s = watch.SAMPLE_TIMES + k, watch.SAMPLES + k
     way = monitor[x + 1] - monitor[x]
     return monitor[x + 1] > 0.0 and monitor[s] + monitor[s + 1] < _STEEPER * steepest * way
+
+
+@kernel
+def _slope(k, sign, monitor):
+    """Return how steeply s rises from sample k to the next (sign 1), or falls if it is zero between them (-1)."""
+    x, s = watch.SAMPLE_TIMES + k, watch.SAMPLES + k
+    return (monitor[s + 1] - sign * monitor[s]) / (monitor[x + 1] - monitor[x])
+
+
+@kernel
+def _kink(k, samples, monitor):
+    """Return how far the slope of s differs from those beside, as a part of it, if s is zero between samples k and k + 1."""
+    across, beside, count = _slope(k, -1.0, monitor), 0.0, 0
+    if k > 0:
+        beside, count = beside - _slope(k - 1, 1.0, monitor), count + 1
+    if k + 2 < samples:
+        beside, count = beside + _slope(k + 1, 1.0, monitor), count + 1
+    return abs(across - beside / count) / across if count > 0 else 0.0
+
+
+@kernel
+def _goes_on(k, found, monitor):
+    """Return whether s goes on straight between the samples k and k + 1, beside the two where it was found to be zero."""
+    return abs(_slope(k, 1.0, monitor)) > _STRAIGHT * _slope(found, -1.0, monitor)
 
 
 @kernel
@@ -124,31 +149,68 @@ def _pivot(n, t, h, x, y, last, work, n_euler, euler, count, monitor, project, c
 
 
 @kernel
-def _vanishes(n, t, h, y, last, a, b, p, r, zero, work, n_euler, euler, count, monitor, project, context):
-    """Find the minimum of the pivot between the parts a and b of the step, where it is about p and r.
+def _line(a, b, u, v):
+    """Return where the straight line through the values u at a and v at b is zero."""
+    return (b * u - a * v) / (u - v)
+
+
+@kernel
+def _meeting(k, samples, monitor):
+    """Return where s passes zero between the samples k and k + 1: inverse interpolation through their neighbours, too.
+
+    Beyond the position s counts as negative, and a neighbour counts as long as s falls all the way.
+    """
+    t, s = watch.SAMPLE_TIMES + k, watch.SAMPLES + k
+    a, b, u, v = monitor[t], monitor[t + 1], monitor[s], -monitor[s + 1]
+    near = _line(a, b, u, v)
+    x, before = near, near
+    if k > 0 and monitor[s - 1] > u:
+        before = _line(_line(monitor[t - 1], a, monitor[s - 1], u), near, monitor[s - 1], v)
+        x = before
+    if k + 2 < samples and -monitor[s + 2] < v:
+        x = _line(near, _line(b, monitor[t + 2], v, -monitor[s + 2]), u, -monitor[s + 2])
+        if k > 0 and monitor[s - 1] > u:
+            x = _line(before, x, monitor[s - 1], -monitor[s + 2])
+    return x if a < x < b and abs(x - near) < 0.1 * (b - a) else near
+
+
+@kernel
+def _vanishes(k, samples, n, t, h, y, last, zero, work, n_euler, euler, count, monitor, project, context):
+    """Find the minimum of the pivot between the samples k and k + 1.
 
     Returns the part of the step where the pivot is below `zero`, or -1.
     """
-    # A stage next to the position is off the interpolant by more than its own distance: take it from there too
-    if a > 0.0 and p < _STAGE * r:
-        p = _pivot(n, t, h, a, y, last, work, n_euler, euler, count, monitor, project, context)
-    elif b < 1.0 and r < _STAGE * p:
-        r = _pivot(n, t, h, b, y, last, work, n_euler, euler, count, monitor, project, context)
-    if min(p, r) < zero and (a > 0.0 if p < r else b < 1.0):
-        return a if p < r else b
-    x = a + (b - a) * sqrt(p) / (sqrt(p) + sqrt(r))  # where two straight lines of s meet
-    least = 1e-3 * (b - a)
-    inner, q, nearer = -1.0, 1e300, 0  # the best point between a and b, its pivot, moves of the higher end
-    for _ in range(_MOST):
+    a, b = monitor[watch.SAMPLE_TIMES + k], monitor[watch.SAMPLE_TIMES + k + 1]
+    p, r = monitor[watch.SAMPLES + k] ** 2, monitor[watch.SAMPLES + k + 1] ** 2
+    x = _meeting(k, samples, monitor)
+    least = min(1e-3 * (b - a), 0.5 * (x - a), 0.5 * (b - x))  # it may begin next to the position
+    inner, q, nearer, again = (
+        -1.0,
+        1e300,
+        0,
+        False,
+    )  # the best point between a and b, its pivot, moves of the higher end
+    for tried in range(_MOST):
         x = min(max(x, a + least), b - least)
         found = _pivot(n, t, h, x, y, last, work, n_euler, euler, count, monitor, project, context)
-        if found < zero and (found <= p or a > 0.0) and (found <= r or b < 1.0):
-            return x  # at an end of the step that is lower the position is not in this step
-        if inner < 0.0 and nearer == 0:
+        if found < zero and found <= min(p, r):
+            return x
+        if tried == 0:
             s, low, high = sqrt(found), sqrt(p), sqrt(r)
             flat = low + (high - low) * (x - a) / (b - a)
             if s > 0.7 * flat and min(low, high) > 0.15 * max(low, high):
                 return -1.0  # s is straight from one end to the other
+        if inner < 0.0 and found >= min(p, r) and not again:
+            # A stage next to the position is off the interpolant by more than its own distance: take it from there too
+            again = True
+            if p < r and a > 0.0:
+                p = _pivot(n, t, h, a, y, last, work, n_euler, euler, count, monitor, project, context)
+            elif r <= p and b < 1.0:
+                r = _pivot(n, t, h, b, y, last, work, n_euler, euler, count, monitor, project, context)
+            lower, beside = (p, k - 1) if p < r else (r, k + 2)
+            if lower < zero and lower <= found and 0 <= beside < samples:
+                if lower <= monitor[watch.SAMPLES + beside] ** 2:
+                    return a if p < r else b
         if inner < 0.0:
             if found >= min(p, r):  # the minimum is beside the lower end, or beyond it
                 if nearer == 2 or b - a < 4.0 * least:
@@ -158,7 +220,7 @@ def _vanishes(n, t, h, y, last, a, b, p, r, zero, work, n_euler, euler, count, m
                     b, r = x, found
                 else:
                     a, p = x, found
-                x = a + (b - a) * sqrt(p) / (sqrt(p) + sqrt(r))
+                x = _line(a, b, sqrt(p), -sqrt(r))
                 continue
             inner, q = x, found
         elif found < q:
@@ -171,20 +233,17 @@ def _vanishes(n, t, h, y, last, a, b, p, r, zero, work, n_euler, euler, count, m
             a, p = x, found
         else:
             b, r = x, found
-        left, right = (q - p) / (inner - a), (r - q) / (b - inner)
-        bend = (right - left) / (b - a)
-        if not bend > 0.0:
-            return -1.0
-        slope = left + bend * (inner - a)  # of the parabola at the best point
-        x = inner - 0.5 * slope / bend
-        if q - 0.25 * slope * slope / bend > 0.5 * q:  # the parabola does not fall much further
-            if max(p, r) < 16.0 * q:
-                return -1.0
-            # ends that are far away, or stages, are too rough: take a point where s is about three times as large
-            if p > r:
-                x = inner - 3.0 * (inner - a) * sqrt(q / p)
-            else:
-                x = inner + 3.0 * (b - inner) * sqrt(q / r)
+        s, low, high = sqrt(q), sqrt(p), sqrt(r)
+        # slopes of s if it is zero before or beyond the best point, as parts of those on the other side of it
+        before = (low + s) / (inner - a) * (b - inner) / (high - s)
+        beyond = (high + s) / (b - inner) * (inner - a) / (low - s)
+        if not min(before, beyond) <= _TURNED:
+            left, right = (q - p) / (inner - a), (r - q) / (b - inner)
+            bend = (right - left) / (b - a)
+            slope = left + bend * (inner - a)  # of a parabola of p at the best point
+            at_all = q < 2.0 * zero and q - 0.25 * slope * slope / bend < zero
+            return inner if at_all else -1.0
+        x = _line(a, inner, low, -s) if before < beyond else _line(inner, b, s, -high)
     return -1.0
 
 
@@ -198,14 +257,32 @@ def passes(samples, steepest, n, t, h, y, last, work, n_euler, euler, rtol, coun
     zero = min(max(_ZERO, _COARSE * rtol), _LARGEST_ZERO)
     zero *= zero * monitor[watch.LARGEST_PIVOT]
     first, first_row = 0.0, -1
+    found = -1  # between this sample and the next the last position was found
+    looked, ahead, row_ahead = (
+        -1,
+        -1.0,
+        0.0,
+    )  # two samples that were looked between in advance, what was found there
     for k in range(samples - 1):
-        a, b = monitor[watch.SAMPLE_TIMES + k], monitor[watch.SAMPLE_TIMES + k + 1]
-        p, r = monitor[watch.SAMPLES + k] ** 2, monitor[watch.SAMPLES + k + 1] ** 2
-        x = -1.0
-        if _may_vanish(k, steepest, monitor):
-            x = _vanishes(
-                n, t, h, y, last, a, b, p, r, zero, work, n_euler, euler, count, monitor, project, context
-            )  # fmt: skip
+        a, p, r = monitor[watch.SAMPLE_TIMES + k], monitor[watch.SAMPLES + k], monitor[watch.SAMPLES + k + 1]
+        p, r, x = p * p, r * r, -1.0
+        if looked == k:
+            x, monitor[watch.STEP_ROW] = ahead, row_ahead
+        elif _may_vanish(k, steepest, monitor) and not (0 <= found == k - 1 and _goes_on(k, found, monitor)):
+            # a sample next to the position makes both of its sides suspect: first the one that fits better
+            if k + 2 < samples and _may_vanish(k + 1, steepest, monitor):
+                if _kink(k + 1, samples, monitor) < _kink(k, samples, monitor):
+                    looked = k + 1
+                    ahead = _vanishes(
+                        looked, samples, n, t, h, y, last, zero, work, n_euler, euler, count, monitor, project, context
+                    )  # fmt: skip
+                    row_ahead = monitor[watch.STEP_ROW]
+            if not (looked == k + 1 and ahead >= 0.0 and _goes_on(k, looked, monitor)):
+                x = _vanishes(
+                    k, samples, n, t, h, y, last, zero, work, n_euler, euler, count, monitor, project, context
+                )  # fmt: skip
+        if x >= 0.0:
+            found = k
         if x < 0.0 and a == 0.0 and k > 0 and p < zero and p < r and p < monitor[watch.SAMPLES] ** 2:
             # the step before ended at the position: to both steps it is the end that is lower
             _pivot(n, t, h, 0.0, y, last, work, n_euler, euler, count, monitor, project, context)

@@ -20,6 +20,7 @@ from .corners import LANDINGS, acting, acting_at, corner_within
 from .loop_step import (
     BESIDE,
     GIVEN_UP,
+    dense_on_manifold,
     fits,
     growth,
     onto_constraints,
@@ -125,7 +126,7 @@ def make_integrate(closed):
                     return status if lost(status) else np.int32(STEP_TOO_SMALL)
                 t_new = end_of_step(t, h, direction, end, 1e-6 if method == RK4 else 0.0)
                 h = t_new - t
-                status = run_stages(method, n, t, h, y, work, control, monitor, rhs, context)
+                status = run_stages(method, n, t, h, y, work, control, monitor, rhs, project, context)
                 if status != OK and status != CHAIN_OPEN and not lost(status):
                     control[layout.TIME] = t
                     control[layout.STEP] = h
@@ -189,7 +190,7 @@ def make_integrate(closed):
                         stages,
                         atol,
                         reach,
-                        not staged,
+                        method != DP5 or not staged,
                         rank,
                         monitor,
                         rhs,
@@ -201,6 +202,8 @@ def make_integrate(closed):
                         acts = acting(hooks)
                     if status == CHAIN_OPEN:
                         error = 2.0
+                    elif lost(status):
+                        error = 1e30
                     elif status != OK:
                         return status
                     elif (
@@ -217,12 +220,6 @@ def make_integrate(closed):
                         count[layout.REJECTED] += 1
                         h *= 0.6
                         continue
-                    elif dense_ != 0 and not staged:
-                        status = dense(method, n, t, h, y, work, rhs, context)
-                        interpolate(method, n, 0.5, y, work + 8 * n * layout.DENSE, out)
-                        if status != OK or not fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
-                            staged = True  # the noise of stages off the manifold would spoil the interpolant
-                            continue
                 if (
                     one_sided and error < 1.0 and acts != count[layout.ACTING] and landings < LANDINGS and not singular
                 ):  # fmt: skip
@@ -282,6 +279,14 @@ def make_integrate(closed):
                     return status
                 if method == DOP853:
                     count[layout.EVALUATIONS] += 3
+                if closed and dense_ != 0 and not staged:
+                    interpolate(method, n, 0.5, y, work + 8 * n * layout.DENSE, out)
+                    if not fits(n, m, t + 0.5 * h, work, rtol, atol, project, context):
+                        # the noise of stages off the manifold spoils the interpolant; the step stays what it is
+                        dense_on_manifold(
+                            method, n, t, h, y, stages, work, control, monitor, rhs, project, context
+                        )
+                        count[layout.EVALUATIONS] += stages + 3
                 while inside:
                     wish = t_out[count[layout.WRITTEN]]
                     status = OK

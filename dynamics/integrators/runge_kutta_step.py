@@ -89,10 +89,11 @@ def lost(status):
 
 
 @kernel
-def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
+def run_stages(method, n, t, h, y, work, control, monitor, rhs, project, context):
     """Compute the stages of a step from y (the first is the rates of y) and the new state.
 
-    Returns a status.
+    Of the new state of closed chains, which is projected before its rates count, only the pivots are found, unless the error
+    estimate needs its rates (DP5). Returns a status.
     """
     stages, table, nodes = (
         (12, _A8, C8) if method == DOP853 else (6, _A5, C5) if method == DP5 else (4, _A4, C4)
@@ -101,9 +102,14 @@ def run_stages(method, n, t, h, y, work, control, monitor, rhs, context):
     for s in range(1, stages + 1):
         combine(new, n, y, h, work, table + s)
         control[layout.STAGE_TIME] = t + COEFFICIENTS[nodes + s] * h
-        status = call_rhs(
-            rhs, control[layout.STAGE_TIME], work + 8 * layout.NEW * n, work + 8 * s * n, context
-        )
+        if project != 0 and s == stages and method != DP5:
+            status = call_rhs(
+                project, control[layout.STAGE_TIME], work + 8 * layout.NEW * n, watch.MEASURE, context
+            )
+        else:
+            status = call_rhs(
+                rhs, control[layout.STAGE_TIME], work + 8 * layout.NEW * n, work + 8 * s * n, context
+            )
         if status != OK:
             return status
         if monitor.shape[0] > 0:

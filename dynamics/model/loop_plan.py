@@ -68,13 +68,14 @@ def make_loop_plan(
             p_row
         ):
             raise AssertionError("entries of P out of step")
-    used = [(nu + kept[r], d) for r, d in zip(p_row, p_speed, strict=True) if kept[r] >= 0]
+    used = [k for k, r in enumerate(p_row) if kept[r] >= 0]
+    used_row, used_speed = [int(kept[p_row[k]]) for k in used], [p_speed[k] for k in used]
     added = _added_products(chords, kept, weightless)
     pattern = analyse(
         nu,
         int(np.sum(~vanishing)),
-        np.array(a_row + [r for r, _ in used] + [h[3] for h in added], dtype=np.int64),
-        np.array(a_column + [d for _, d in used] + [h[4] for h in added], dtype=np.int64),
+        np.array(a_row + [nu + r for r in used_row] + [h[3] for h in added], dtype=np.int64),
+        np.array(a_column + used_speed + [h[4] for h in added], dtype=np.int64),
     )
     fixed = np.zeros(nu, dtype=np.int64)
     fixed[plan.prescribed[:, speed.PRESCRIBED_DOF]] = 1
@@ -84,14 +85,11 @@ def make_loop_plan(
         if getattr(element, "unilateral", False)
         for x in (row[chord.FIRST_ROW], row[chord.N_ROWS])
     ]
-    slot = np.full(len(a_row) + len(p_row), -1, dtype=np.int64)
-    slot[: len(a_row)] = pattern.slot[: len(a_row)]
-    alive = np.array([bool(kept[r] >= 0) for r in p_row], dtype=np.bool_)
-    slot[len(a_row) :][alive] = pattern.slot[len(a_row) : len(a_row) + len(used)]
+    slot, used_slot, added_slot = np.split(pattern.slot, np.cumsum([len(a_row), len(used)]))
     arrays = (
-        packed, kept, fixed, switches, p_row, p_speed, a_row, a_column, slot,
-        [h[0] for h in added], [h[1] for h in added], [h[2] for h in added], pattern.slot[len(a_row) + len(used) :], pattern.diagonal, pattern.perm, pattern.Ap,
-        pattern.Ai, pattern.Lp, pattern.Li, pattern.Rp, pattern.Ri, pattern.Rs,
+        packed, kept, fixed, switches, p_row, p_speed, a_row, a_column, slot, used, used_row, used_speed, used_slot,
+        [h[0] for h in added], [h[1] for h in added], [h[2] for h in added], added_slot, pattern.diagonal, pattern.perm,
+        pattern.Ap, pattern.Ai, pattern.Lp, pattern.Li, pattern.Rp, pattern.Ri, pattern.Rs,
     )  # fmt: skip
     return LoopPlan(*(np.ascontiguousarray(a, dtype=np.int64) for a in arrays))
 

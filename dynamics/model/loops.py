@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.kernel.status import OK
+from treemech.kinematics.manifold import move
 from treemech.kinematics.plan.columns import chord, effort, row, speed
 from treemech.kinematics.rank import pivoted
 from treemech.kinematics.rows import worst_row
@@ -30,6 +31,11 @@ ROUNDING = 1e-10  # a row below this part of its usual size is zero but for roun
 OPEN = 1e-6  # [m, rad] a larger gap is no closed position
 SMALL = 1e-3  # a row below this part of its usual size is small, and not the measure of its own pivot
 _NEAR = 1e-2  # part of the largest pivot below which a singular position is near
+_FIRST_LOOK, _LAST_LOOK = 1e-6, 0.5  # [rad] turns from such a start within which usual pivots are looked for
+_FAR, _AT_POSITION = (
+    5e-2,
+    1e-4,
+)  # pivot of a position that is far enough, of a start that is beside a singular one
 
 
 class ClosedMotion(NamedTuple):
@@ -137,8 +143,41 @@ class Loops:
             self.rank = int(np.sum(values > _RANK * max(float(values.max(initial=0.0)), 1e-300)))
             masked[:] = 1
             masked[pivoted(weighted)[: self.rank]] = 0
-        self.work.monitor[watch.LARGEST_PIVOT] = 0.0
+        self.work.monitor[watch.LARGEST_PIVOT] = (
+            0.0 if self.selected else self._largest_around(t, q, u, found.ud[0])
+        )
         return self.rank
+
+    def _largest_around(self, t: float, q: Floats, u: Floats, ud: Floats) -> float:
+        """Return the largest pivot on the way that speeds or accelerations lead, if that of the last position is small; else 0.
+
+        Pivots are compared with the largest so far. At a start beside a singular position that is the pivot there,
+        beside which the position would look regular.
+        """
+        core, monitor = self.core, self.work.monitor
+        here = largest = float(monitor[watch.LAST_PIVOT])
+        if not 0.0 < here < _AT_POSITION:
+            return 0.0
+        cut = core.chord_work.q.copy()
+        axes = np.linalg.norm(core.work.speed[:, speed.PARTIAL_W : speed.PARTIAL_W + 3], axis=1)
+        public = core.layout.plan.dof[:, speed.PUBLIC]
+        for way, hurry in ((u, 1.0), (ud, 0.0)):
+            turn = float(np.max(axes * np.abs(way[public]), initial=0.0)) or float(
+                np.max(np.abs(way), initial=0.0)
+            )
+            step, before = _FIRST_LOOK / turn if turn > 0.0 else np.inf, here
+            while step * turn <= _LAST_LOOK and largest < _FAR:
+                with core.unloaded():
+                    self.solve(
+                        np.array([t + hurry * step]), move(core.coordinates, q, step * way)[None], u[None]
+                    )
+                found = float(monitor[watch.LAST_PIVOT])
+                largest = max(largest, found)
+                if found > 4.0 * here and found < 1.5 * before:
+                    break
+                step, before = 2.0 * step, found
+        core.chord_work.q[:] = cut
+        return largest
 
     def _refuse_open(self, level: int, largest: float, what: str) -> None:
         if largest > OPEN:

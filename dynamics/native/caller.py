@@ -5,41 +5,47 @@ The name of the file holds a hash of its source and one of its contents, so one 
 since, is never opened: it could end the process.
 """
 
-import hashlib
 import importlib.machinery
 import importlib.util
 import os
 import sys
 from functools import cache
-from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from treemech.elements.native import library
-from treemech.elements.native.faults import BUILD_AGAIN
+from treemech.elements.native.faults import BUILD_AGAIN, checksum
 from treemech.elements.native.messages import log
-from treemech.elements.native.sources import FOLDER, package_folder
+from treemech.elements.native.sources import library_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAME = "treemech_caller"
-_SOURCE = Path(__file__).with_name("caller.c")
+_SOURCE = os.path.join(os.path.dirname(__file__), "caller.c")
 
 
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
+def _checksum_of(path: "str | Path") -> str:
+    with open(path, "rb", buffering=0) as file:
+        return checksum(file.read())
 
 
-def built(folder: Path) -> Path | None:
+def built(folder: "str | Path") -> str | None:
     """Return the file in the folder that was built from this source; None if there is none. It may be damaged."""
-    return next(folder.glob(f"caller-{_hash(_SOURCE.read_bytes())}-*.abi3.so"), None)
+    start = f"caller-{_checksum_of(_SOURCE)}-"
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return next((os.path.join(folder, name) for name in names if name.startswith(start)), None)
 
 
-def sound(path: Path) -> bool:
+def sound(path: "str | Path") -> bool:
     """Tell whether a file has the contents that its name says."""
-    return path.name.split("-")[-1].startswith(_hash(path.read_bytes()))
+    return os.path.basename(path).split("-")[-1] == f"{_checksum_of(path)}.abi3.so"
 
 
 def obstacle() -> str:
     """Say why the extension cannot be built here; return an empty text if it can."""
     import sysconfig
+    from pathlib import Path
 
     from .linking import compiler
 
@@ -54,11 +60,12 @@ def obstacle() -> str:
     return ""
 
 
-def build_caller(folder: str | Path) -> Path | None:
+def build_caller(folder: "str | Path") -> "Path | None":
     """Compile caller.c into the folder, unless it is there and sound. Return the file; None if it cannot be built here."""
     import subprocess
     import sysconfig
     import tempfile
+    from pathlib import Path
 
     import numpy
 
@@ -67,7 +74,7 @@ def build_caller(folder: str | Path) -> Path | None:
     folder = Path(folder)
     there = built(folder)
     if there is not None and sound(there):
-        return there
+        return Path(there)
     command = compiler()
     if obstacle() or command is None:
         return None
@@ -78,11 +85,11 @@ def build_caller(folder: str | Path) -> Path | None:
         made = Path(temporary, "caller.abi3.so")
         options = ["-O2", "-fPIC", "-shared", "-ffp-contract=off", *undefined, *headers]
         done = subprocess.run(
-            [*command, *options, str(_SOURCE), "-o", str(made), "-lm"], capture_output=True, text=True
+            [*command, *options, _SOURCE, "-o", str(made), "-lm"], capture_output=True, text=True
         )
         if done.returncode:
             return None
-        out = folder / f"caller-{_hash(_SOURCE.read_bytes())}-{_hash(made.read_bytes())}.abi3.so"
+        out = folder / f"caller-{_checksum_of(_SOURCE)}-{_checksum_of(made)}.abi3.so"
         for old in folder.glob("caller-*.abi3.so"):
             old.unlink(missing_ok=True)
         os.replace(made, out)
@@ -94,13 +101,14 @@ def caller() -> ModuleType | None:
     """Open the extension. Return None if it was not built, or TREEMECH_JIT or NUMBA_DISABLE_JIT pass over the library."""
     if not library.wanted():
         return None
-    path = built(package_folder() / FOLDER)
+    path = built(library_file(""))
     if path is None:
         return None
     if not sound(path):
-        log.warning("%s is truncated or damaged: calls go by ctypes. To mend it, %s", path.name, BUILD_AGAIN)
+        name = os.path.basename(path)
+        log.warning("%s is truncated or damaged: calls go by ctypes. To mend it, %s", name, BUILD_AGAIN)
         return None
-    loader = importlib.machinery.ExtensionFileLoader(NAME, str(path))
+    loader = importlib.machinery.ExtensionFileLoader(NAME, path)
     spec = importlib.util.spec_from_file_location(NAME, path, loader=loader)
     if spec is None:
         return None
@@ -115,7 +123,7 @@ def caller() -> ModuleType | None:
 
 def main() -> None:
     """Build the extension inside the package."""
-    if build_caller(package_folder() / FOLDER) is None:
+    if build_caller(library_file("")) is None:
         print(f"calls go by ctypes: {obstacle() or 'the C compiler refused caller.c'}")
 
 

@@ -60,7 +60,7 @@ _OF_A_FIRST_RUN = (
     "dynamics/entries/bodies.py", "dynamics/integrators/runge_kutta.py", "dynamics/integrators/radau.py",
 )  # fmt: skip
 _ELEMENTS_OF_A_FIRST_RUN = (
-    "elements/hinges/", "elements/signal.py", "elements/load.py", "elements/springs/spring.py",
+    "elements/hinges/", "elements/signals/", "elements/loads/force.py", "elements/springs/spring.py",
     "elements/constraints/point.py", "elements/constraints/curve_contact.py", "elements/contact/journal_bearing.py",
     "elements/contact/ehd_traction.py",
 )  # fmt: skip

@@ -4,15 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treemech.kinematics.plan.columns import body, effort, speed
-from treemech.topology import TreemechError
 from treemech.topology.arrays import address, addresses
 
 from ..integrators.alpha import layout as m
 from ..model.core import Core
 from ..native import entry_points as native
 from .jacobian_groups import residual_groups
-
-RADIUS = 0.8  # spectral radius at infinity unless given
 
 
 class AlphaWorkspace:
@@ -51,17 +48,3 @@ class AlphaWorkspace:
             ],
             dtype=np.int64,
         )  # fmt: skip
-
-
-def radius(method: object) -> tuple[str, float]:
-    """Return (name, spectral radius at infinity) of a method given as a name or a pair."""
-    name, rho = (
-        (method, RADIUS) if not isinstance(method, tuple) else method if len(method) == 2 else (method, 0.0)
-    )
-    if isinstance(method, tuple) and (
-        name not in ("alpha3", "alpha2") or not isinstance(rho, (int, float)) or not 0.0 <= rho <= 1.0
-    ):
-        raise TreemechError(
-            f"method is {method!r}; wanted a name, or ('alpha3', rho) or ('alpha2', rho) with rho between 0 and 1."
-        )
-    return str(name), float(rho)

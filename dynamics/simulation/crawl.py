@@ -17,7 +17,6 @@ from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
 
 from ..model.core import Core
-from .diagnosis import diagnose_state
 
 _WINDOW = 512  # steps over which the pace is measured
 _AHEAD = 2e6  # numbers that the rest of the run must compute (steps times states) for a closer look
@@ -82,6 +81,8 @@ def examine(core: Core, times: Floats, states: Floats, end: float, rates: Rates,
 
 def _noise(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:
     """Tell whether rounding of the last state changes its rates noticeably."""
+    from .diagnosis import diagnose_state
+
     t, y = float(times[-1]), states[-1]
     rng, base = np.random.default_rng(0), rates(t, y)
     change = np.zeros(len(y))
@@ -110,6 +111,8 @@ def _noise(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | N
 
 def _lock(core: Core, times: Floats, states: Floats, end: float, rates: Rates) -> Crawl | None:
     """Tell whether the speeds of a driven chain grow without bound towards a singular position, its end of travel."""
+    from .diagnosis import diagnose_state
+
     if core.loops is None:
         return None
     t, y, speeds = float(times[-1]), states[-1], slice(core.nq, core.nq + core.nu)
@@ -186,6 +189,8 @@ def _hopeless(core: Core, times: Floats, states: Floats, end: float, pace: float
 
     Steps that are short for a while only, after an impact, are no reason: those before them had the mean size `pace`.
     """
+    from .diagnosis import diagnose_state
+
     t, mean = float(times[-1]), max(_mean(times), pace)
     if not abs(end - t) > _HOPELESS * mean:
         return None

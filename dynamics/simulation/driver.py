@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,15 +31,16 @@ from treemech.topology.user_code import user_code
 from ..equations import watch
 from ..integrators import layout as m
 from ..model.core import Core
-from ..model.prescribed_jump import speed_jump
 from ..native import entry_points as native
-from .automatic import Automatic
 from .crawl import LOOKED_AT, Crawl, Pace, examine
 from .dense_output import interpolate, standstill
 from .event_driver import Cause, EventDriver
 from .event_search import Change, Crossing, Path, Search, Watched
 from .integrator import Closure, Integrator, Switch
 from .snapshot import Snapshot, Snapshots
+
+if TYPE_CHECKING:
+    from .automatic import Automatic
 
 _BUFFER = 64  # accepted steps per call of the loop at the start, and the most with events
 _FEW = 4  # the same after an event
@@ -109,7 +110,11 @@ class Driver(EventDriver):
         self.max_steps, self.every, self.stored = max_steps, 1, 1
         # a method without error control does not crawl
         self.pace = None if self.run.fixed_step else Pace(*t_span, self.run.n)
-        self.automatic = Automatic(self.run) if method == "auto" else None
+        self.automatic: "Automatic | None" = None
+        if method == "auto":
+            from .automatic import Automatic
+
+            self.automatic = Automatic(self.run)
         self.y_out = np.zeros((max(len(self.t_out), 1), self.run.n))
         self.t, self.y, self.tables = [np.array([t_span[0]])], [self.run.y.copy()[None]], list[Floats]()
         self.switched, self.singular = list[Switch](), list[tuple[float, str]]()
@@ -339,6 +344,8 @@ class Driver(EventDriver):
             looks = jumps or getattr(self.sample, "looks", True)  # else nothing but y is touched
             with self.memory.aside() if looks else nullcontext():
                 if jumps:
+                    from ..model.prescribed_jump import speed_jump
+
                     run.y[:] = speed_jump(self.core, run.t, start, run.y)
                 if self.sample is not None:
                     self.sample(before, run.y)

@@ -1,7 +1,7 @@
 """Dynamic simulation problem (8.4): from arguments to results. A `Driver` takes the run leg by leg."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES, OK, split
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
+from treemech.topology.deferred import dataclass
 
 from ..integrators import layout as m
 from ..integrators.alpha import layout as alpha_layout

@@ -1,6 +1,6 @@
 """Workspace of one run of a compiled integrator, and the calls on it."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from ..model.core import Core
 from ..model.stabilisation import stabilisation
 from ..model.state_vector import without_prescribed
 from ..native import entry_points as native
-from .alpha_workspace import AlphaWorkspace, radius
+
+if TYPE_CHECKING:
+    from .alpha_workspace import AlphaWorkspace
 
 # name -> compiled loop and number of its method; `integrate` has a loop of its own for closed chains
 METHODS = {
@@ -32,6 +34,7 @@ NAMES = (*METHODS, "auto", *EXTERNAL_METHODS)
 
 
 _EPS = float(np.finfo(float).eps)
+_RADIUS = 0.8  # spectral radius of generalized-alpha at infinity unless given
 
 
 class Switch(NamedTuple):
@@ -102,12 +105,14 @@ class Integrator:
         self._given: list[NDArray[Any]] = [np.zeros(0)] * 11
         self._at = [0] * 11
         self.groups: NDArray[np.int64] | None = None  # moved together for a Jacobian by differences
-        self.alpha: AlphaWorkspace | None = None
+        self.alpha: "AlphaWorkspace | None" = None
         if METHODS.get(method, ("",))[0] == "alpha_integrate":
             if closure.stabilisation != "default":
                 raise TreemechError(
                     f"{method} closes the chains itself: it does not go with stabilisation={closure.stabilisation!r}."
                 )
+            from .alpha_workspace import AlphaWorkspace
+
             self.alpha = AlphaWorkspace(core, n)
             self.hooks[m.ALPHA] = address(self.alpha.table)
             for place, value in alpha_layout.coefficients(rho).items():
@@ -235,3 +240,17 @@ class Integrator:
             t_at, y_at, len(t_step), t_step_at, y_step_at, 0 if dense is None else address(dense), budget, hooks,
         )  # fmt: skip
         return status
+
+
+def radius(method: object) -> tuple[str, float]:
+    """Return (name, spectral radius at infinity) of a method given as a name or a pair."""
+    name, rho = (
+        (method, _RADIUS) if not isinstance(method, tuple) else method if len(method) == 2 else (method, 0.0)
+    )
+    if isinstance(method, tuple) and (
+        name not in ("alpha3", "alpha2") or not isinstance(rho, (int, float)) or not 0.0 <= rho <= 1.0
+    ):
+        raise TreemechError(
+            f"method is {method!r}; wanted a name, or ('alpha3', rho) or ('alpha2', rho) with rho between 0 and 1."
+        )
+    return str(name), float(rho)

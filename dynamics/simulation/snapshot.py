@@ -7,14 +7,16 @@ model `aside`: afterwards these arrays are as they were before.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from ..integrators import layout as m
 from ..model.core import Core
-from .automatic import Automatic
-from .integrator import Integrator
+
+if TYPE_CHECKING:
+    from .automatic import Automatic
+    from .integrator import Integrator
 
 
 class Snapshot(NamedTuple):
@@ -27,7 +29,7 @@ class Snapshot(NamedTuple):
 class Snapshots:
     """Arrays of one run by name, those of the model first."""
 
-    def __init__(self, run: Integrator, automatic: Automatic | None) -> None:
+    def __init__(self, run: "Integrator", automatic: "Automatic | None") -> None:
         self.run, self.automatic, core = run, automatic, run.core
         self.arrays = model_arrays(core)
         self.n_model = len(self.arrays)

@@ -22,8 +22,7 @@ from ..energetic import load_views as ends_load_views
 from ..energetic import motion_views as ends_motion_views
 from ..hinge import Hinge, motion_views
 from ..load import EndLoad, EndMotion
-from ..signal import Function
-from .methods import methods_of, role_of
+from .methods import is_function, methods_of, role_of
 
 C_ELEMENT = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
@@ -97,6 +96,7 @@ def value_and_rates(function: Callable[[float], Any], t: float, h: float = 1e-3)
 
 def python_entry(element: Element, part: str = "") -> Entry:
     """Return the element's method behind a ctypes callback. Exceptions are stored for the core's caller."""
+    free = is_function(element)
     role, (name, function) = role_of(element), next(iter(methods_of(element, part).items()))
     if not by_python(element, part):
         raise ElementError(
@@ -148,7 +148,7 @@ def python_entry(element: Element, part: str = "") -> Entry:
                     q, u, filled = seen
                     function(python_self(element, t), q, u, t, filled)
                 elif name == "value":
-                    value = function if isinstance(element, Function) else partial(function, element)
+                    value = function if free else partial(function, element)
                     seen[0][:] = value_and_rates(value, t)
                 elif role == "signal":
                     function(element, t, seen[0])

@@ -24,7 +24,6 @@ one direction). If a method cannot be compiled with dual parameters, its paramet
 "dual_held"). An element that cannot be compiled for dual numbers at all is differenced.
 """
 
-import importlib.util
 import os
 import sys
 import time
@@ -38,12 +37,9 @@ from treemech.topology.errors import ElementError, TreemechError
 
 from ..element import Element, kinds, record
 from ..native import library
-from ..native.cache import cache_folder, compiling, log, numba_cache
-from .cache_key import cache_key, keepable
+from ..native.messages import log
 from .callback import C_ELEMENT, Entry, catching, python_entry
-from .explain import cannot_compile
 from .methods import DUAL_PART, HELD_PART, check_methods, form_of, is_dual_part, members_of, methods_of
-from .source import entry_source
 
 _compiled: dict[tuple[Any, ...], Any] = {}
 
@@ -59,6 +55,8 @@ def make_entry(element: Element, part: str = "") -> Entry:
             compiled = compile_entry(element, part)
             return Entry(compiled.address, "numba", compiled)
         except Exception as error:  # numba raises many kinds
+            from .explain import cannot_compile
+
             cannot_compile(element, error, part)
     return python_entry(element, part)
 
@@ -124,6 +122,8 @@ def compile_entry(element: Element, part: str = "") -> Any:
     form = (type(element), part, *methods_of(element, part).values(), kinds(element), form_of(element))
     if form in _compiled:
         return _compiled[form]
+    from ..native.cache import compiling  # like all that compiles, not for elements of the library
+
     with compiling:
         if form not in _compiled:  # another thread may have compiled it meanwhile
             _compiled[form] = _compile(element, part)
@@ -131,6 +131,10 @@ def compile_entry(element: Element, part: str = "") -> Any:
 
 
 def _compile(element: Element, part: str) -> Any:
+    from ..native.cache import numba_cache
+    from .cache_key import cache_key, keepable
+    from .source import entry_source
+
     with numba_cache():
         from . import numba_side
 
@@ -150,17 +154,21 @@ def _compile(element: Element, part: str) -> Any:
 
 def load_entry(name: str, source: str, scope: dict[str, Any]) -> Any:
     """Return the entry function of generated source, run as a module in a file, which numba's cache needs."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    from ..native.cache import cache_folder
+
     path = cache_folder() / f"{name}.py"
     if not path.exists():
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.write_text(source)
         os.replace(temporary, path)
-    spec = importlib.util.spec_from_file_location(f"treemech_entry_{name}", path)
+    spec = spec_from_file_location(f"treemech_entry_{name}", path)
     if spec is None or spec.loader is None:
         raise TreemechError(
             f"the generated file {path.name} cannot be loaded: clear the cache and try again."
         )
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     module.__dict__.update(scope)
     sys.modules[spec.name] = module  # before execution, else numba stores the module as '<dynamic>'
     spec.loader.exec_module(module)

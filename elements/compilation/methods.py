@@ -1,9 +1,9 @@
 """Find the role and the methods of an author's element, and refuse methods that do not fit the contract."""
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from ..coupling import Coupling
 from ..element import Element
 from ..energetic import Energetic
 from ..hinge import Hinge, has_pose
-from ..signal import Function, Signal
+from ..signal import Signal
+
+if TYPE_CHECKING:
+    from ..signals.function import Function
 
 DUAL_PART, HELD_PART = "dual", "dual_held"
 _GIVEN_DERIVATIVES = ("stiffness_matrix", "damping_matrix")
@@ -61,6 +64,15 @@ def form_of(element: Any) -> tuple[Any, ...]:
     )
 
 
+def is_function(element: Element) -> "TypeGuard[Function]":
+    """Tell whether the author's function is a field of the element, tm.Function, not a method."""
+    if not isinstance(element, Signal):
+        return False
+    from ..signals.function import Function
+
+    return isinstance(element, Function)
+
+
 def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]]:
     """Return the author's methods by name.
 
@@ -69,7 +81,7 @@ def methods_of(element: Element, part: str = "") -> dict[str, Callable[..., Any]
     cls: Any = type(element)
     if part and not is_dual_part(part):
         return {part: getattr(cls, part)}
-    if isinstance(element, Function):
+    if is_function(element):
         return {"value": element.function}
     if isinstance(element, Energetic) and cls.evaluate is Energetic.evaluate:
         names = ["deformation", "effort"] if hasattr(cls, "effort") else ["deformation", "law", "balance"]
@@ -115,7 +127,7 @@ _ARGUMENTS = {
 def place_of(element: Element, function: Callable[..., Any]) -> str:
     """Return `file.py, line N` of a method."""
     try:
-        return f"{Path(inspect.getsourcefile(function) or '?').name}, line {function.__code__.co_firstlineno}"
+        return f"{os.path.basename(inspect.getsourcefile(function) or '?')}, line {function.__code__.co_firstlineno}"
     except (TypeError, AttributeError):
         return f"class {element.kind}"
 
@@ -132,7 +144,7 @@ def check_methods(element: Element) -> None:
             f"{element.kind} has neither evaluate() nor {other}({', '.join(_ARGUMENTS[role, str(other)])}): "
             "write one of them."
         )
-    if isinstance(element, Function):
+    if is_function(element):
         return
     for flag in ("unilateral", "world"):
         if hasattr(base, flag) and not isinstance(getattr(element, flag), bool):

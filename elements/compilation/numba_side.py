@@ -16,7 +16,7 @@ from ..element import SignalValue, parameters
 from ..energetic import EndsLoad, EndsMotion, Energetic
 from ..hinge import Motion
 from ..load import EndLoad, EndMotion
-from ..signal import Function
+from ..signals.function import Function
 from . import call, members
 from .effort import compile_effort, compile_reaction, effort_width, plain_answer
 from .effort_dual import Both, dual_answer

@@ -14,7 +14,7 @@ from ..element import structure
 from ..energetic import EndsLoad, EndsMotion, Energetic
 from ..fields import make_numbers, make_signals, refuse_negative, refuse_unless_positive
 from ..shared.two_ends import push, velocity_between
-from ..signal import Constant
+from ..signals.formulas import Constant
 
 TINY = 1e-9  # [m/s], so that the film thickness is differentiable at rest
 MOST = (

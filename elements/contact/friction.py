@@ -9,7 +9,7 @@ from treemech.topology.errors import ElementError
 from ..energetic import EndsLoad, EndsMotion, Energetic
 from ..fields import make_numbers, make_signals, refuse_unless_positive
 from ..shared.two_ends import push, twist, velocity_between
-from ..signal import Constant
+from ..signals.formulas import Constant
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from treemech.topology.errors import ElementError
 from ..couplings.relation import bind
 from ..element import structure
 from ..energetic import Energetic
-from ..load import place
+from .force import place
 
 
 class LoadFunction(Energetic):

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from treemech.topology.errors import TreemechError
 
@@ -22,11 +22,14 @@ from .numba_version import require_numba
 from .place import cache_root, temporary_folder
 from .sources import core_hash
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 compiling = threading.RLock()  # one thread compiles at a time: numba's settings are those of the process
 
 
 @cache
-def cache_folder() -> Path:
+def cache_folder() -> "Path":
     """Return the folder for the present sources; make it if necessary."""
     import tempfile  # like logging, only where something is compiled
 

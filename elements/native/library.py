@@ -13,7 +13,7 @@ from functools import cache
 from .faults import BUILD_AGAIN, absence, damage
 from .messages import log
 from .numba_version import without_jit
-from .sources import FOLDER, core_hash, package_folder, read_manifest
+from .sources import core_hash, library_file, read_manifest
 
 # Libraries beside the core, and what takes their place where one cannot be opened
 _ASIDE = {
@@ -62,14 +62,12 @@ def _opened() -> tuple[ctypes.CDLL | None, str]:
     """Return the library, and what is wrong with it. A fault is told in one line."""
     library, wrong = None, ""
     if wanted() and manifest():
-        library, wrong = _open("base")
-        if (
-            library is not None
-            and library.treemech_cpu_v3()
-            and (package_folder() / FOLDER / _name("v3")).exists()
-        ):
-            faster, wrong = _open("v3")
-            library = faster or library
+        # Each of the two tells, by plain instructions, whether this CPU has those of the faster one
+        library, wrong = _open("v3") if os.path.exists(library_file(_name("v3"))) else (None, "")
+        if library is None or not library.treemech_cpu_v3():
+            slower, why = _open("base")
+            wrong = why or (wrong if slower is not None and slower.treemech_cpu_v3() else "")
+            library = slower
     if wrong:
         instead = "numba compiles the core instead" if library is None else "the slower one is used"
         log.warning("the built library of the core: %s; %s. To mend it, %s", wrong, instead, BUILD_AGAIN)
@@ -108,7 +106,7 @@ def _open(target: str, of: str = "core") -> tuple[ctypes.CDLL | None, str]:
     if wrong:
         return None, wrong
     try:
-        opened = ctypes.CDLL(str(package_folder() / FOLDER / name))
+        opened = ctypes.CDLL(library_file(name))
         opened.treemech_cpu_v3  # noqa: B018  a library of ours has it
         return opened, ""
     except (OSError, AttributeError) as error:

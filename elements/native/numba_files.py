@@ -5,12 +5,14 @@ By itself it would raise: on a full disk, after a compilation of minutes; on a f
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .messages import log
 
-_told: dict[Path, bool] = {}  # folders of which something was told: whether what is compiled is kept there
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_told: "dict[Path, bool]" = {}  # folders of which something was told: whether what is compiled is kept there
 
 
 def keeping() -> bool:
@@ -34,6 +36,8 @@ def forgiving() -> Iterator[None]:
 @contextmanager
 def _guard(cache: Any) -> Iterator[None]:
     """Stand around numba's reading and writing of one function. What fails is told; a file that cannot be read is emptied."""
+    from pathlib import Path
+
     try:
         yield
     except Exception as error:  # a damaged pickle may raise anything

@@ -3,15 +3,20 @@
 import os
 import sys
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # it takes long to load, and a process that compiles nothing needs none of this
+    from pathlib import Path
 
 
-def cache_root() -> Path:
+def cache_root() -> "Path":
     """Return the folder that holds one folder per version of the sources.
 
     It is TREEMECH_CACHE_DIR or NUMBA_CACHE_DIR if one of them is set, else the user's cache directory, or, for a user without a home, a
     temporary folder of this process.
     """
+    from pathlib import Path
+
     given = os.environ.get("TREEMECH_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     if given:
         return Path(given) / "treemech"
@@ -21,8 +26,10 @@ def cache_root() -> Path:
         return temporary_folder()
 
 
-def _of_the_user() -> Path:
+def _of_the_user() -> "Path":
     """Return the user's cache directory. Raises RuntimeError if there is no home."""
+    from pathlib import Path
+
     if sys.platform == "win32":
         given = os.environ.get("LOCALAPPDATA")
         return Path(given) if given else Path.home() / "AppData" / "Local"
@@ -33,11 +40,12 @@ def _of_the_user() -> Path:
 
 
 @cache
-def temporary_folder() -> Path:
+def temporary_folder() -> "Path":
     """Make a folder that lasts as long as this process."""
     import atexit
     import shutil
     import tempfile
+    from pathlib import Path
 
     folder = Path(tempfile.mkdtemp(prefix="treemech-cache-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

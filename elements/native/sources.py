@@ -5,16 +5,16 @@ second, so the hash of the code is stored under the hash of the bytes: in the ma
 in the user's cache folder. Sources that were installed with their library and are no younger are not even read.
 """
 
-import ast
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .place import cache_root
+
+if TYPE_CHECKING:  # like ast and hashlib, only where a source is read
+    from pathlib import Path
 
 # The compiled core: these folders and their subfolders, without the Python folders among them
 CORE_FOLDERS = (
@@ -27,19 +27,33 @@ MANIFEST = "core.json"
 INSTALLING = 10.0  # seconds that the files of one installation may lie apart
 
 
-def package_folder() -> Path:
+def package_folder() -> "Path":
     """Return the folder of the facade package."""
+    from pathlib import Path
+
     return Path(sys.modules["treemech"].__path__[0])
 
 
+def library_file(name: str) -> str:
+    """Return the path of a file of the built library, which need not be there."""
+    return os.path.join(sys.modules["treemech"].__path__[0], FOLDER, name)
+
+
 @cache
-def root() -> Path:
+def _start() -> str:
     """Return the folder that holds elements/, kinematics/ and dynamics/."""
-    return Path(__file__).resolve().parents[2]
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+
+def root() -> "Path":
+    """Return the folder that holds elements/, kinematics/ and dynamics/."""
+    from pathlib import Path
+
+    return Path(_start())
 
 
 @cache
-def core_sources() -> tuple[Path, ...]:
+def core_sources() -> "tuple[Path, ...]":
     """List the files from which the core is compiled, in a fixed order."""
     return tuple(root() / name for name in _names())
 
@@ -53,7 +67,7 @@ def _names() -> tuple[str, ...]:
     found, folders = [], list(CORE_FOLDERS)
     while folders:
         folder = folders.pop()
-        for entry in os.scandir(f"{root()}/{folder}"):
+        for entry in os.scandir(f"{_start()}/{folder}"):
             name = f"{folder}/{entry.name}"
             if entry.name.endswith(".py"):
                 found.append(name)
@@ -65,7 +79,9 @@ def _names() -> tuple[str, ...]:
 @cache
 def source_hash() -> str:
     """Hash the sources of the core byte by byte."""
-    h, start = hashlib.sha256(), str(root())
+    import hashlib
+
+    h, start = hashlib.sha256(), _start()
     for name in _names():
         h.update(name.encode())
         with open(f"{start}/{name}", "rb", buffering=0) as file:
@@ -84,8 +100,8 @@ def untouched(folder: str, names: Iterable[str], manifest: str) -> bool:
 
 def _as_installed() -> bool:
     """Return whether the sources are a copy that came with the library, as it came. Those of a checkout never are."""
-    folder = package_folder()
-    return root() == folder.resolve() and untouched(str(folder), _names(), f"{folder}/{FOLDER}/{MANIFEST}")
+    folder = sys.modules["treemech"].__path__[0]
+    return _start() == os.path.realpath(folder) and untouched(folder, _names(), library_file(MANIFEST))
 
 
 def code_hash(texts: Iterable[tuple[str, str]]) -> str:
@@ -94,6 +110,9 @@ def code_hash(texts: Iterable[tuple[str, str]]) -> str:
     >>> code_hash([("a", "x = 1")]) == code_hash([("a", '\"\"\"Text.\"\"\"\\nx  =  1  # one')])
     True
     """
+    import ast
+    import hashlib
+
     h = hashlib.sha256()
     for name, text in texts:
         tree = ast.parse(text)
@@ -132,8 +151,11 @@ def core_hash() -> str:
 @cache
 def read_manifest() -> dict[str, object]:
     """Return the manifest of the library in the package, or {} if there is none."""
+    import json
+
     try:
-        content: dict[str, object] = json.loads((package_folder() / FOLDER / MANIFEST).read_text())
+        with open(library_file(MANIFEST), encoding="utf-8") as file:
+            content: dict[str, object] = json.load(file)
     except (OSError, ValueError):
         return {}
     return content

@@ -1,12 +1,13 @@
 """Lay out the chords of a Plan: the bodies or coordinates they join, the places of their rows and records."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treemech.elements import Ball, Constraint, Coupling, Hinge, Prismatic, Revolute, Rigid
+from treemech.elements import Constraint, Coupling, Hinge
 from treemech.elements.constraint import rows_size
 from treemech.elements.coupling import coupling_size
 from treemech.elements.element import Element
@@ -16,6 +17,14 @@ from treemech.topology.arrays import Floats, Ints
 from ..plan.arrays import Plan
 from ..plan.chord_arrays import ChordPlan
 from ..plan.columns import body, chord
+
+# Hinges with a path of their own in the kernels
+_KINDS = {
+    (f"treemech.elements.hinges.{name.lower()}", name): kind
+    for name, kind in (
+        ("Rigid", body.RIGID), ("Revolute", body.REVOLUTE), ("Prismatic", body.PRISMATIC), ("Ball", body.BALL), ("Free", body.FREE),
+    )
+}  # fmt: skip
 
 
 class Coupled(NamedTuple):
@@ -45,13 +54,23 @@ class ChordLayout(NamedTuple):
     n_record: int
 
 
+@cache
+def kind_of_hinge(cls: type) -> int:
+    """Return the column KIND of a hinge. The classes are found by name, so that a model loads its own hinges only.
+
+    >>> from treemech import Ball, Screw
+    >>> kind_of_hinge(Ball) == body.BALL, kind_of_hinge(Screw) == body.BY_ADDRESS
+    (True, True)
+    """
+    return _KINDS.get((cls.__module__, cls.__name__), body.BY_ADDRESS)
+
+
 def chord_kind(element: Element) -> int:
     """Return the column KIND of a chord: the path its element takes in the kernels."""
     if isinstance(element, (Constraint, Coupling)):
         return chord.CONSTRAINT if isinstance(element, Constraint) else chord.COUPLING
-    return {Rigid: body.RIGID, Revolute: body.REVOLUTE, Prismatic: body.PRISMATIC, Ball: body.BALL}.get(
-        type(element), body.BY_ADDRESS
-    )
+    kind = kind_of_hinge(type(element))
+    return body.BY_ADDRESS if kind == body.FREE else kind
 
 
 def by_address(element: Element) -> bool:

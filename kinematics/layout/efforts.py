@@ -1,7 +1,6 @@
 """Lay out energetic elements and loads: their ends, coordinates, inputs, states and records."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from treemech.elements.compilation.methods import remembers
 from treemech.elements.energetic import Sizes
 from treemech.topology import Attachment
 from treemech.topology.arrays import Floats, Ints
+from treemech.topology.deferred import dataclass
 from treemech.topology.parameter import as_floats, plain
 
 from ..plan.columns import effort, point

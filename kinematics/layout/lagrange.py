@@ -1,6 +1,5 @@
 """Lagrange coordinates of a system (5.1): the numbers of q and u that belong to each hinge."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from treemech.elements import Hinge
 from treemech.topology import Connection, Tree
+from treemech.topology.deferred import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,22 +1,23 @@
 """Lay out the Plan of a tree and its elements: geometry, inertia, coordinates, addresses, parameters."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treemech.elements import Ball, Free, Hinge, Prismatic, Revolute, Rigid, Signal
+from treemech.elements import Hinge, Signal
 from treemech.elements.compilation.callback import Entry
 from treemech.elements.compilation.entry import make_entry, moves_by_differences
 from treemech.elements.element import Element, record
 from treemech.topology import Connection, ElementError, Tree
 from treemech.topology.arrays import Floats, Ints
+from treemech.topology.deferred import dataclass
 
 from ..plan.arrays import Plan
 from ..plan.chord_arrays import ChordPlan
 from ..plan.columns import body, speed
-from .chords import ChordLayout, Coordinate, Coupled, by_address, make_chord_layout
+from .chords import ChordLayout, Coordinate, Coupled, by_address, kind_of_hinge, make_chord_layout
 from .efforts import Applied, Assembled, EffortLayout, make_effort_layout
 from .lagrange import Coordinates, Lagrange
 
@@ -132,12 +133,8 @@ def _kind(hinge: Hinge, forward: bool, resisting: bool, inline: bool) -> int:
     """Return the path a hinge takes in the sweeps. A ball that is `resisting` (prescribed, or with a rotor) transmits moments."""
     if not inline:
         return body.BY_ADDRESS
-    simple = {Rigid: body.RIGID, Revolute: body.REVOLUTE, Prismatic: body.PRISMATIC}.get(type(hinge))
-    if simple is not None:
-        return simple
-    if forward and not resisting:
-        return {Ball: body.BALL, Free: body.FREE}.get(type(hinge), body.BY_ADDRESS)
-    return body.BY_ADDRESS
+    kind = kind_of_hinge(type(hinge))
+    return kind if kind not in (body.BALL, body.FREE) or (forward and not resisting) else body.BY_ADDRESS
 
 
 def place_body(

@@ -21,18 +21,19 @@ EDGES = {
     "elements/native": (),
     "elements/dual": ("elements",),
     "elements/lanes": (),
-    "elements/compilation": ("elements", "elements/dual", "elements/native"),
+    "elements/compilation": ("elements", "elements/dual", "elements/native", "elements/signals"),
     "elements/lane_forms": (
         "elements", "elements/dual", "elements/native", "elements/lanes", "elements/compilation",
     ),
     "elements/check": ("elements", "elements/compilation"),
     "elements/shared": ("elements",),
+    "elements/signals": ("elements", "elements/shared"),
     "elements/hinges": ("elements", "elements/shared"),
     "elements/couplings": ("elements", "elements/shared"),
     "elements/constraints": ("elements", "elements/hinges", "elements/couplings", "elements/shared"),
     "elements/assembled": ("elements", "elements/hinges", "elements/compilation"),
     "elements/springs": ("elements", "elements/shared"),
-    "elements/contact": ("elements", "elements/constraints", "elements/shared"),
+    "elements/contact": ("elements", "elements/constraints", "elements/shared", "elements/signals"),
     "elements/actuators": ("elements", "elements/shared"),
     "elements/cords": ("elements", "elements/shared"),
     "elements/muscles": ("elements", "elements/cords", "elements/shared"),
@@ -137,11 +138,13 @@ EDGES = {
         "benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/formulations", "benchmarks/peers",
     ),
     "benchmarks/runs/many": ("benchmarks", "benchmarks/problems", "benchmarks/families", "benchmarks/peers", "benchmarks/runs"),
-    "topology": (),
+    "topology/deferred": (),
+    "topology": ("topology/deferred",),
 }  # fmt: skip
 # Imports against the direction of EDGES, inside a function: what only some calls need
 WHEN_CALLED = {
-    "elements": ("elements/compilation", "elements/shared"),  # a contract compiles its element
+    # a contract compiles its element, a number becomes a signal
+    "elements": ("elements/compilation", "elements/shared", "elements/signals"),
     "elements/native": ("elements/compilation",),  # how numba is made quicker, where it compiles
     "dynamics/native": ("dynamics/entries",),  # the jit and the build reach for the source
     # run.save, run.animate, run.plot; what notebooks show

@@ -27,6 +27,8 @@ COVERED_BY = {
     "elements/fields.py": ["laws/input/test_bad_input.py", "elements/check/test_checks.py"],
     "elements/coupling.py": ["elements/test_constraint.py"],
     "elements/load.py": ["elements/loads/test_functions.py", "laws/test_power_audit.py"],
+    "elements/loads/force.py": ["elements/loads/test_functions.py", "laws/test_power_audit.py"],
+    "elements/signals/": ["elements/test_signal.py", "laws/test_prescribed.py"],
     "elements/hinges/": ["elements/test_hinge.py"],
     "elements/constraints/": ["laws/test_built_in_constraints.py", "laws/references/test_haug_constraints.py"],
     "elements/couplings/": ["laws/test_built_in_constraints.py", "laws/references/test_haug_constraints.py"],

@@ -41,14 +41,13 @@ def recording(stop: int | None = None) -> Iterator[Recorder]:
 
 def recorded(method: Callable[Arguments, State]) -> Callable[Arguments, State]:
     """Let calls of a method that makes a state be recorded."""
-    signature = inspect.signature(method)
 
     @wraps(method)
     def call(*args: Arguments.args, **options: Arguments.kwargs) -> State:
         recorder = _RECORDER.get()
         if recorder is None:
             return method(*args, **options)
-        given = dict(signature.bind(*args, **options).arguments)
+        given = dict(inspect.signature(method).bind(*args, **options).arguments)
         recorder.given.append({name: value for name, value in given.items() if name != "self"})
         if recorder.stop == len(recorder.given) - 1:
             raise Reached

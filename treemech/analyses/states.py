@@ -14,8 +14,6 @@ from treemech.topology.parameter import as_floats
 
 from ..results.naming import as_place
 from ..results.state import State, fill, find, reference_state
-from .cut_hinges import CutMotion, check_cut, cut_numbers, fit_chords, not_cut, split
-from .element_states import element_states
 
 if TYPE_CHECKING:
     from treemech.kinematics.kinematic_simulation import Drive
@@ -27,6 +25,9 @@ if TYPE_CHECKING:
 
 def make_state(mech: "Mechanism", t: float = 0.0, q: Any = None, u: Any = None, x: Any = None) -> State:
     """Make a state from numbers in the public order or by name, see `Mechanism.state`."""
+    from .cut_hinges import CutMotion, check_cut, cut_numbers
+    from .element_states import element_states
+
     mech._core.forget()
     time = as_number(t, "t")
     start = reference_state(mech._lagrange, time)
@@ -67,6 +68,8 @@ def _by_hinge(
             raise ElementError(
                 f"{what} of {key!r}: a state is made of numbers of hinges, by name. mech.assemble takes points of bodies."
             )
+    from .cut_hinges import split
+
     return split(mech, given)
 
 
@@ -78,6 +81,8 @@ def state_at(
     if not mech._info.chords:
         return State(t, q, u, x, memory, coordinates=mech._lagrange)
     work = mech._core.chord_work
+    from .cut_hinges import fit_chords
+
     with mech._core.unloaded():  # positions only, also where states of elements are not known yet
         if near is not None:
             fit_chords(mech, t, q, near)
@@ -127,6 +132,8 @@ def unpack(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tupl
         _refuse_nan(mech, q, u, what)
         t = as_number(t, f"{what}: t")
         if mech._info.chords:
+            from .cut_hinges import fit_chords
+
             with mech._core.unloaded():
                 fit_chords(mech, t, q, {})
         return t, q, u
@@ -180,6 +187,8 @@ def as_rows(mech: "Mechanism", state: State | tuple[Any, ...], what: str) -> tup
 def loads_on_speeds(mech: "Mechanism", loads: Any) -> Floats | None:
     """Return loads on the speeds, given by name or in full; None if none are given."""
     if isinstance(loads, Mapping):
+        from .cut_hinges import not_cut
+
         not_cut(mech, loads)
     return None if loads is None else fill(mech._lagrange, np.zeros(mech.nu), loads, "u")
 

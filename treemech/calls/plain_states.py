@@ -9,11 +9,11 @@ import numpy as np
 
 from treemech.dynamics.calls.calls import States
 
-from ..analyses.cut_hinges import CutMotion
 from ..results.naming import numbered
 from ..results.state import ROUNDED, reference_state
 
 if TYPE_CHECKING:
+    from ..analyses.cut_hinges import CutMotion
     from ..mechanism import Mechanism
 
 _LIKE_DEGREES = 15.0  # from here on a warning looks closer (analyses.given)
@@ -32,7 +32,12 @@ def state_table(mech: Mechanism) -> States:
         for place in places:
             if name in place:
                 place[alias] = place[name]
+    cut: type[CutMotion] | None = None
+    if mech._info.chords:
+        from ..analyses.cut_hinges import CutMotion
+
+        cut = CutMotion
     return States(
         tuple(lagrange.euler_parameters), ROUNDED, _LIKE_DEGREES, reference_state(lagrange, 0.0).q, places,
-        np.zeros(0, dtype=bool), CutMotion if mech._info.chords else None, ref(mech), lagrange,
+        np.zeros(0, dtype=bool), cut, ref(mech), lagrange,
     )  # fmt: skip

@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from treemech.elements import Free
 from treemech.kinematics.layout.lagrange import lagrange
 from treemech.kinematics.layout.layout import Description
 from treemech.topology import Body, Connection, build_tree
@@ -67,6 +66,8 @@ def _freed(
 
 def _free_hinge(system: "System", body: Body) -> Connection:
     """Return a free hinge of a body, with a name of its own."""
+    from treemech.elements import Free  # which most models load no file for
+
     name = f"free {body.name}"
     while name in system.connections or name in system.couplings:
         name += "'"

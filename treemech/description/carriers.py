@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treemech.elements import Rigid
 from treemech.topology import Body, Connection
 from treemech.topology.body import make_body
 
@@ -44,6 +43,8 @@ def carry_coordinates(
                 _unused(f"frame of {c.name}", names), 0.0, (0, 0, 0), pose=pose, number=len(bodies)
             )
             bodies.append(frame)
+            from treemech.elements import Rigid
+
             closure = _unused(f"closure of {c.name}", names)
             found.append(replace(c, ends=(a, frame.at()), role=None, stays_branch=True))
             found.append(

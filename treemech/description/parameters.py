@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from treemech.dynamics.model.core import Core
-from treemech.elements.native.cache import log
+from treemech.elements.native.messages import log
 from treemech.topology import Body, Connection, ElementError, TreemechError
 from treemech.topology.declared import Making, made_again, remade
 from treemech.topology.parameter import Parameter, as_value

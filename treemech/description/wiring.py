@@ -6,7 +6,7 @@ constraint (between its two ends) or a point of a composite connection.
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from treemech.elements import Ball, Energetic, Load, RotorInertia, Signal, as_si
 from treemech.kinematics.layout.efforts import Applied, Assembled, FromHinge, Held, InnerPoint, Source
 from treemech.topology import Attachment, Body, Connection, ElementError, TopologyError, unknown
 from treemech.topology.body import as_number
+from treemech.topology.deferred import dataclass
 
 from ..results.naming import Place, as_coordinate
 from .composite import Composite

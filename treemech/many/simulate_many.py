@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treemech.dynamics.simulation.alpha_workspace import radius
-from treemech.dynamics.simulation.integrator import NAMES
+from treemech.dynamics.simulation.integrator import NAMES, radius
 from treemech.topology import ElementError, TopologyError, TreemechError, unknown
 from treemech.topology.arrays import Floats
 from treemech.topology.parameter import as_floats

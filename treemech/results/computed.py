@@ -1,13 +1,14 @@
 """Results computed from the states of a run: all at once, energies and residuals."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treemech.topology import TreemechError
 from treemech.topology.arrays import Floats
+from treemech.topology.deferred import dataclass
 
 
 class Results(NamedTuple):

@@ -1,7 +1,7 @@
 """Names and constants of a model that results need; plain data, so that they can be saved with a run."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from treemech.kinematics.layout.layout import Layout, Prescription
 from treemech.kinematics.plan.columns import body, chord, effort, speed
 from treemech.topology import Tree
 from treemech.topology.arrays import Floats
+from treemech.topology.deferred import dataclass
 
 from .units import hinge_units
 

@@ -66,7 +66,8 @@ class Lazy:
         return contents(self, [f.name for f in fields(self)])  # type: ignore[arg-type]
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(f.name for f in fields(self))})  # type: ignore[arg-type]
+        shown = {*super().__dir__(), *(f.name for f in fields(self))} - {"lazily"}  # type: ignore[arg-type]
+        return sorted(shown)
 
     def __getstate__(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]

@@ -6,10 +6,10 @@ it: "A.q", "rod.position[2]". A comparison has one of them, or a number, on each
 
 import re
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from treemech.topology import ElementError
+from treemech.topology.deferred import dataclass
 
 # Texts, so that a pattern is compiled when it is first needed
 _PLACE = r"(?s)(.+)\[([^\[\]]*)\]"

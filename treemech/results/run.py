@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from operator import index
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,8 @@ from .model_info import ChordInfo, HingeInfo, ModelInfo, energies
 from .naming import as_place
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..simulation.events import EventPoints
     from .elements import Audit, ElementMotion
     from .motions import BodyMotion, ConnectionMotion, PointMotion
@@ -439,7 +440,7 @@ class Run:
         return q.reshape(*asked.shape, -1), u.reshape(*asked.shape, -1)
 
     # ------------------------------------------------------------ looking and keeping
-    def animate(self, path: str | Path, **options: Any) -> Path:
+    def animate(self, path: "str | Path", **options: Any) -> "Path":
         """Write the motion as one self-contained page (.html), a film (.gif, .mp4), or a picture of its start (.png).
 
         Options are those of `view.scene.options.Options`, among them ``show=("forces", "names")``,
@@ -451,7 +452,7 @@ class Run:
 
         return animate_run(self, path, **options)
 
-    def show(self, path: str | Path | None = None, **options: Any) -> Path:
+    def show(self, path: "str | Path | None" = None, **options: Any) -> "Path":
         """Write a page, by default in a temporary folder, and open it in the browser; options as in `animate`."""
         from ..view.animate import show_run
 
@@ -459,9 +460,9 @@ class Run:
 
     def plot(
         self,
-        *signals: str | Path,
+        *signals: "str | Path",
         x: str = "t",
-        path: str | Path | None = None,
+        path: "str | Path | None" = None,
         smooth: bool = True,
         axes: Any = None,
     ) -> Any:
@@ -492,14 +493,14 @@ class Run:
         return plot_run(self, signals, x, path, smooth, axes)
 
     def phase(
-        self, name: str, *, path: str | Path | None = None, smooth: bool = True, axes: Any = None
+        self, name: str, *, path: "str | Path | None" = None, smooth: bool = True, axes: Any = None
     ) -> Any:
         """Draw the speed of a coordinate, "A" or "A[1]", over the coordinate (needs matplotlib). Return the Axes."""
         from ..plots.curves import plot_phase
 
         return plot_phase(self, name, path, smooth, axes)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: "str | Path") -> "Path":
         """Write the whole run as npz; `treemech.read` reads it without the model.
 
         A path that ends in .nc gets a NetCDF file of `to_xarray()` instead, for other programs.
@@ -514,7 +515,7 @@ class Run:
 
         return to_pandas(self)
 
-    def to_csv(self, path: str | Path) -> Path:
+    def to_csv(self, path: "str | Path") -> "Path":
         """Write the table of `to_pandas` with all digits as a text file with commas; pandas is not needed."""
         from ..files.tables import to_csv
 

@@ -1,7 +1,7 @@
 """State: time, coordinates, speeds, states of elements, as numbers and by name."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from treemech.elements import Hinge
 from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
 from treemech.topology import ElementError, TopologyError, unknown
 from treemech.topology.arrays import Floats
+from treemech.topology.deferred import dataclass
 from treemech.topology.parameter import as_float, as_floats
 from treemech.topology.rotation import euler_parameters
 

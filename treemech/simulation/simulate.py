@@ -3,33 +3,31 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treemech.dynamics.simulation.alpha_workspace import radius
 from treemech.dynamics.simulation.integrate import integrate
-from treemech.dynamics.simulation.integrator import NAMES, Closure, Released, Switch
+from treemech.dynamics.simulation.integrator import NAMES, Closure, Released, Switch, radius
 from treemech.kinematics.kernel.status import ELEMENT_FAILURES
 from treemech.kinematics.plan.arrays import REACTIONS
 from treemech.topology import ElementError, SingularError, TreemechError
 from treemech.topology.arrays import Floats
 from treemech.topology.parameter import as_float, as_floats
 
-from ..analyses.cut_hinges import not_cut
 from ..analyses.states import as_rows
 from ..results.computed import Results
 from ..results.measures import Measure
 from ..results.naming import Quantity, as_quantity
 from ..results.run import Run
 from ..results.state import State, find
-from .control import Sampling, described
-from .progress import ProgressBar
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..mechanism import Mechanism
+    from .control import Sampling
     from .events import Watch
     from .singular_start import Departure
 
@@ -68,9 +66,9 @@ def simulate(
     stabilisation: str | tuple[str, float] = "default",
     on_singular: str = "pass",
     audit: bool = False,
-    checkpoint: str | Path | None = None,
+    checkpoint: "str | Path | None" = None,
     checkpoint_every: float = 60.0,
-    resume: str | Path | None = None,
+    resume: "str | Path | None" = None,
     max_steps: int | None = None,
 ) -> Run:
     """Simulate the motion over t_span (DSP, 8.4), see `Mechanism.simulate`."""
@@ -109,7 +107,11 @@ def simulate(
         from .motion_check import check_motions
 
         check_motions(mech, t0, t1)
-    bar = ProgressBar(mech.name) if progress is True else None
+    bar = None
+    if progress is True:
+        from .progress import ProgressBar
+
+        bar = ProgressBar(mech.name)
     breaks = tuple(b for signal in core.layout.signals for b in signal.breaks)
     core.audit(audit)
     working = False  # whether the work of drives is asked for, which needs the motion within the steps
@@ -138,6 +140,7 @@ def simulate(
     keeper = None
     if checkpoint is not None or resume is not None:
         from ..files.checkpoint import Checkpoint, digest, fingerprint
+        from .control import described
 
         identity = {
             "model": fingerprint(mech), "controllers": described(mech._wiring.controllers), "audit": audit, "t_span": [t0, t1], "start": digest(y), "method": method, "rtol": rtol,
@@ -207,10 +210,11 @@ def _watch(mech: "Mechanism", events: Any, t0: float, t1: float, y: Floats) -> "
     return watch
 
 
-def _sampling(mech: "Mechanism") -> Sampling | None:
+def _sampling(mech: "Mechanism") -> "Sampling | None":
     """Return the controllers, if there are any."""
     if not mech._wiring.controllers:
         return None
+    from .control import Sampling
     from .events import Look
 
     first = mech.nq + mech.nu + mech._core.n_audit
@@ -354,6 +358,8 @@ def tolerances(mech: "Mechanism", atol: Any, rtol: float) -> Floats:
                 first = mech.nq + mech.nu + element.state
                 values[first : first + element.sizes[2]] = value
                 continue
+            from ..analyses.cut_hinges import not_cut
+
             not_cut(mech, [name])
             c = find(mech._lagrange, name)
             try:

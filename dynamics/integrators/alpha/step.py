@@ -346,6 +346,10 @@ def newton(method, table, n, t, h, y, atol, rank, control, count, work, rhs, jac
         gap, hopeless = 0.0, own >= (2 if settled else 1) * MOST_ITERATIONS
         if m > 0:
             gap = gaps(ints(context, N_LOOP_CONTEXT), open_)
+            if method == INDEX_2 and gap <= ROUNDED * max(1.0, extent(ints(context, N_LOOP_CONTEXT))):
+                # next to a singular position closing them would move the state by more than a fine tolerance
+                for k in range(m):
+                    open_[k] = 0.0
         if settled:
             far = max(1.0, extent(ints(context, N_LOOP_CONTEXT))) if gap > closed else 1.0
             hopeless = hopeless or gap > 0.5 * gap_earlier

@@ -14,12 +14,11 @@ from treemech.dynamics.model.ordering import analyse
 
 # Two routes to one solution; L D L^T does not pivot, condition up to 1e3
 SOLUTION = 1e-11
-EPSILON = 1e-12  # regularisation, relative to P A^-1 P^T
 
 
 @numba.njit
-def factor(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y):
-    kkt.factorise(size, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, Lx, D, inverse, Y)
+def factor(size, n, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, perm, scale, Lx, D, inverse, Y):
+    kkt.factorise(size, n, Ap, Ai, Ax, Lp, Li, Rp, Ri, Rs, perm, scale, Lx, D, inverse, Y)
 
 
 @numba.njit
@@ -28,32 +27,33 @@ def substitute(size, Lp, Li, Lx, inverse, b):
 
 
 @numba.njit
-def remainder(size, n, Ap, Ai, Ax, perm, masked, b, x, r):
-    kkt.residual(size, n, Ap, Ai, Ax, perm, masked, b, x, r)
+def remainder(size, Ap, Ai, Ax, b, x, r):
+    kkt.residual(size, Ap, Ai, Ax, b, x, r)
 
 
 factorise = getattr(kkt.factorise, "py_func", kkt.factorise)
 
 
 class Solver:
-    """Kernels with their arrays, for entries (rows, cols, values) of the lower half."""
+    """Kernels with their arrays, for entries (rows, cols, values) of the lower half. Rows with a scale are regularised."""
 
-    def __init__(self, n, m, rows, cols, values, diagonal=(), masked=None, **options):
+    def __init__(self, n, m, rows, cols, values, diagonal=(), scale=None, **options):
         self.pattern = p = analyse(n, m, rows, cols, **options)
         self.Ax = np.zeros(len(p.Ai))
         np.add.at(self.Ax, p.slot, values)
         for index, value in diagonal:
             self.Ax[p.diagonal[index]] += value
-        self.masked = np.zeros(m, np.int64) if masked is None else np.asarray(masked, np.int64)
+        self.scale = np.zeros(m) if scale is None else scale
         self.Lx = np.empty(p.nnz)
         self.D, self.inverse, Y = (np.empty(p.size) for _ in range(3))
         factor(
-            p.size, p.Ap, p.Ai, self.Ax, p.Lp, p.Li, p.Rp, p.Ri, p.Rs, self.Lx, self.D, self.inverse, Y
+            p.size, p.n, p.Ap, p.Ai, self.Ax, p.Lp, p.Li, p.Rp, p.Ri, p.Rs, p.perm, self.scale, self.Lx, self.D,
+            self.inverse, Y,
         )  # fmt: skip
 
     def residual(self, b, x):
         p, r = self.pattern, np.empty(self.pattern.size)
-        remainder(p.size, p.n, p.Ap, p.Ai, self.Ax, p.perm, self.masked, b[p.perm], x[p.perm], r)
+        remainder(p.size, p.Ap, p.Ai, self.Ax, b[p.perm], x[p.perm], r)
         return r[p.inverse]
 
     def solve(self, b, refinements=0):
@@ -120,11 +120,6 @@ def ladder(N, rows=2, angle=0.3):
     return A, P, where
 
 
-def regularisation(A, P):
-    scale = (P**2 / np.diag(A)).sum(axis=1)
-    return EPSILON * (scale + 1e-3 * scale.max())
-
-
 @pytest.mark.parametrize("loops, rows, width", [(8, 1, 4), (6, 2, 4), (4, 3, 5), (0, 0, 0)])
 @pytest.mark.parametrize("seed", range(10))
 def test_solution_is_that_of_the_dense_solver(seed, loops, rows, width):
@@ -145,7 +140,8 @@ def test_plain_python_gives_the_same_factors():
     p, Li = solver.pattern, solver.pattern.Li
     Lx, D, inverse = (np.empty_like(x) for x in (solver.Lx, solver.D, solver.D))
     factorise(
-        p.size, p.Ap, p.Ai, solver.Ax, p.Lp, Li, p.Rp, p.Ri, p.Rs, Lx, D, inverse, np.empty(p.size)
+        p.size, p.n, p.Ap, p.Ai, solver.Ax, p.Lp, Li, p.Rp, p.Ri, p.Rs, p.perm, solver.scale, Lx, D, inverse,
+        np.empty(p.size),
     )  # fmt: skip
     assert_allclose(inverse * D, 1.0, rtol=ROUND)
     assert_allclose(Lx, solver.Lx, rtol=ROUND, atol=ROUND)
@@ -242,17 +238,20 @@ def test_residual_leaves_regularisation_out():
     A, P = tree_matrix(rng, 20), random_rows(rng, 20, 3, 2, 4)
     b, x = rng.normal(size=(2, 26))
     P[4] = 0.0
-    masked = np.arange(6) == 4
     K = augmented(A, P)
     K[24, 24] = -1.0
-    solver = Solver(
-        20,
-        6,
-        *entries(A, P),
-        diagonal=[(20 + r, -1.0 if masked[r] else -0.1) for r in range(6)],
-        masked=masked,
-    )
+    solver = Solver(20, 6, *entries(A, P), diagonal=[(24, -1.0)], scale=np.full(6, 1e9))
+    assert abs(solver.D).min() > 1e-6  # every row was regularised
     assert_allclose(solver.residual(b, x), b - K @ x, rtol=0, atol=ROUND * abs(K).max() * abs(x).sum())
+
+
+def test_sound_rows_are_not_regularised():
+    """Only pivots below 1e-6 of their usual size are: a solution needs no refinement beyond."""
+    rng = np.random.default_rng(5)
+    A, P = tree_matrix(rng, 30), random_rows(rng, 30, 6, 2, 4)
+    usual = (P**2 / np.diag(A)).sum(axis=1)
+    plain, sound = (Solver(30, 12, *entries(A, P), scale=scale) for scale in (None, usual))
+    assert_array_equal(plain.D, sound.D)
 
 
 def test_refinement_removes_regularisation():
@@ -260,8 +259,7 @@ def test_refinement_removes_regularisation():
     A, P = tree_matrix(rng, 30), random_rows(rng, 30, 6, 2, 4)
     b = rng.normal(size=42)
     wanted = np.linalg.solve(augmented(A, P), b)
-    epsilon = 1e-6
-    solver = Solver(30, 12, *entries(A, P), diagonal=[(30 + r, -epsilon) for r in range(12)])
+    solver = Solver(30, 12, *entries(A, P), scale=np.full(12, 1e8))  # every pivot is small beside that
     error = [abs(solver.solve(b, k) - wanted).max() / abs(wanted).max() for k in (0, 1, 3)]
     assert error[0] > 1e-8 and error[1] < 1e-3 * error[0] and error[2] < SOLUTION
 
@@ -273,9 +271,9 @@ def test_dependent_rows_stay_finite_when_regularised(seed):
     # One row again, a sum of two, and one without any entry
     P = np.vstack([P, P[0], P[1] + P[4], 0 * P[0]])
     n, m = 30, len(P)
-    e = regularisation(A, P)
+    usual = (P**2 / np.diag(A)).sum(axis=1)
     b = np.concatenate([rng.normal(size=n), P @ rng.normal(size=n)])
-    solver = Solver(n, m, *entries(A, P), diagonal=[(n + r, -e[r]) for r in range(m)])
+    solver = Solver(n, m, *entries(A, P), scale=usual + 1e-3 * usual.max())
     x = solver.solve(b, 1)
     assert np.isfinite(x).all()
     # Multipliers are not determined; accelerations are
@@ -292,7 +290,7 @@ def test_masked_rows_carry_no_multiplier():
     b[n:][masked] = 0.0
     solver = Solver(
         n, m, *entries(A, np.where(masked[:, None], 0.0, P), P != 0),
-        diagonal=[(n + r, -1.0) for r in np.flatnonzero(masked)], masked=masked,
+        diagonal=[(n + r, -1.0) for r in np.flatnonzero(masked)],
     )  # fmt: skip
     kept = np.concatenate([np.ones(n, bool), ~masked])
     wanted = np.linalg.solve(augmented(A, P[~masked]), b[kept])

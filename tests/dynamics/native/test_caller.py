@@ -14,7 +14,7 @@ def test_the_extension_is_built_from_its_source_and_opens_in_a_process_of_its_ow
     old = tmp_path / "caller-0123456789abcdef.abi3.so"
     old.write_bytes(b"")
     made = caller.build_caller(tmp_path)
-    assert made == caller.built(tmp_path) and caller.sound(made) and not old.exists()
+    assert str(made) == caller.built(tmp_path) and caller.sound(made) and not old.exists()
     before = made.stat().st_mtime_ns
     assert caller.build_caller(tmp_path) == made and made.stat().st_mtime_ns == before
     code = (
@@ -37,16 +37,16 @@ def test_a_damaged_file_is_named_not_opened_and_built_again(damage, tmp_path, mo
     """The loader of the system would end the process."""
     if caller.obstacle():
         pytest.skip(caller.obstacle())
-    made = caller.build_caller(tmp_path / caller.FOLDER)
+    made = caller.build_caller(tmp_path)
     made.write_bytes(damage(made.read_bytes()))
-    monkeypatch.setattr(caller, "package_folder", lambda: tmp_path)
+    monkeypatch.setattr(caller, "library_file", lambda name: str(tmp_path))
     caller.caller.cache_clear()
     try:
         assert caller.caller() is None
     finally:
         caller.caller.cache_clear()
     assert f"{made.name} is truncated or damaged" in caplog.text
-    assert caller.sound(caller.build_caller(tmp_path / caller.FOLDER))
+    assert caller.sound(caller.build_caller(tmp_path))
 
 
 def test_a_compiler_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):

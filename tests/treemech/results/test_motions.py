@@ -196,7 +196,7 @@ def test_motions_are_what_they_were_to_their_readers():
     connection, body, point = run.connection("A"), run.body("arm"), run.point("arm")
     assert (type(connection), type(body), type(point)) == (ConnectionMotion, BodyMotion, PointMotion)
     assert [f.name for f in dataclasses.fields(connection)] == ["name", *CONNECTION]
-    assert {n for n in dir(connection) if not n.startswith("_")} >= {"name", *CONNECTION}
+    assert {n for n in dir(connection) if not n.startswith("_")} == {"name", *CONNECTION}
     assert {n for n in dir(body) if not n.startswith("_")} >= {"name", "com", "point", *BODY}
     assert np.array_equal(dataclasses.asdict(connection)["force"], connection.force)
     for motion in (connection, body, point):  # a repr names what there is and computes nothing

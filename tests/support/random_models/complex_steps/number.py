@@ -115,7 +115,10 @@ class Number:
         return self.z.real == bound == 0.0 or self._less(other, bound) or self.z.real == bound
 
     def __gt__(self, other):
-        return self.z.real > value(other)
+        """Compare the real parts. Sums of squares that are both rounding do not grow: no step of an iteration is taken back for that."""
+        bound = value(other)
+        noise = type(other) in NUMBERS and max(abs(self.z.real), abs(bound)) < ROUNDING**2
+        return not noise and self.z.real > bound
 
     def __ge__(self, other):
         return self.z.real >= value(other)

@@ -1,0 +1,1 @@
+"""Signals: given functions of time. Their contract is elements/signal.py."""
