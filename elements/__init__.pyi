@@ -5,6 +5,7 @@ from .actuators.actuator import Actuator as Actuator
 from .actuators.hydraulic import HydraulicActuator as HydraulicActuator
 from .actuators.motor import ElectricMotor as ElectricMotor
 from .actuators.pid import Pid as Pid
+from .actuators.rotor_inertia import RotorInertia as RotorInertia
 from .actuators.servo import PositionServo as PositionServo
 from .assembled.rows import SeriesRows as SeriesRows
 from .assembled.series import Member as Member
@@ -110,6 +111,7 @@ from .signals.formulas import Polynomial as Polynomial
 from .signals.function import Function as Function
 from .signals.tables import Spline as Spline
 from .signals.tables import Steps as Steps
+from .springs.ball_spring import BallSpring as BallSpring
 from .springs.beam import Beam as Beam
 from .springs.beam import CorotationalBeam as CorotationalBeam
 from .springs.bushing import Bushing as Bushing

@@ -8,7 +8,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, Signal, as_signal
+from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, RotorInertia, Signal, as_signal
 from treemech.elements.hinge import AxialHinge
 from treemech.elements.native.library import open_library
 from treemech.elements.native.numba_version import UnsuitableNumba, without_jit
@@ -184,6 +184,8 @@ class System(Journal):
             return self.wiring.connect_composite(self, name, element, ends)
         if isinstance(element, Energetic):
             return self.wiring.connect(self, name, element, ends, inputs, reaction_of)
+        if isinstance(element, RotorInertia) and not inputs and reaction_of is None:
+            return self.wiring.connect_rotor(self, name, element, ends)
         if not isinstance(element, (Hinge, Constraint)):
             raise ElementError(
                 f"connection {name!r}: {type(element).__name__} is not a hinge, a constraint or an energetic element. Subclass "

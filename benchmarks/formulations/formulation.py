@@ -113,8 +113,10 @@ def refuse_composites(system: tm.System) -> None:
 
 
 def refuse_memory(system: tm.System) -> None:
-    """Refuse elements that remember or depend on a reaction, for formulations that know neither."""
+    """Refuse elements that remember, depend on a reaction or are inertia of a coordinate, for formulations that know none."""
     for e in system.wiring.elements.values():
+        if isinstance(e.element, tm.RotorInertia):
+            raise Inexpressible(f"element {e.name!r} ({e.element.kind}) is inertia of a coordinate.")
         if getattr(e.element, "n_memory", 0):
             raise Inexpressible(f"element {e.name!r} ({e.element.kind}) remembers its history.")
         if e.reaction_of is not None:

@@ -48,6 +48,7 @@ from treemech.kinematics.plan.views import (
     gravity,
     n_efforts,
     own_u,
+    rotors,
     run_starts,
 )
 from treemech.kinematics.tree.hinge_partials import record_partials
@@ -392,6 +393,10 @@ def tree_derivatives(plan, W, S, t, ud, table, with_masses):
     if status != OK:
         return status
     _inwards(plan, W, S, Y, Z, z, own, J, A if with_masses else 0)
+    table_of_rotors = rotors(plan)
+    for k in range(table_of_rotors.shape[0] if with_masses else 0):
+        d = table_of_rotors[k, speed.ROTOR_SPEED]
+        lower[nu * d + d] += constants(plan)[table_of_rotors[k, speed.ROTOR_BODY], body.ROTOR]
     if not loaded:
         return OK
     G = own + 8 * 6 * layout.N_OWN * rows

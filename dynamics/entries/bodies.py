@@ -30,6 +30,7 @@ from treemech.kinematics.plan.views import (
     effort_records,
     gravity,
     own_u,
+    rotors,
     speed_work,
 )
 from treemech.kinematics.tree.sweep import columns, origin_velocities, relative_velocity
@@ -125,6 +126,7 @@ def energy(count, t, q, u, n, stores, out, context):
     plan = ints(context, N_CONTEXT)
     W, S, times, place = body_work(plan), speed_work(plan), floats(t, count), ints(stores, n)
     C, state_u, g, records = constants(plan), own_u(plan), gravity(plan), effort_records(plan)
+    table = rotors(plan)
     down = (g[0], g[1], g[2])
     for k in range(count):
         status = evaluate_row(plan, W, S, times, q, u, k)
@@ -138,6 +140,9 @@ def energy(count, t, q, u, n, stores, out, context):
             v, wb = add(load3(W, i, body.VELOCITY), cross(w, arm)), unrotate(R, w)
             kinetic += 0.5 * (m * dot(v, v) + dot(wb, symmetric(load6(C, i, body.INERTIA), wb)))
             potential -= m * dot(down, add(load3(W, i, body.P), arm))
+        for j in range(table.shape[0]):
+            x = state_u[table[j, speed.ROTOR_U]]
+            kinetic += 0.5 * C[table[j, speed.ROTOR_BODY], body.ROTOR] * x * x
         for j in range(n):
             stored += records[place[j]]
         to = floats(out + 24 * k, 3)

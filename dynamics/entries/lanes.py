@@ -26,7 +26,7 @@ from treemech.kinematics.kernel.language import (
 from treemech.kinematics.kernel.status import HINGE_FAILED, NOT_FINITE, OK, SIGNAL_FAILED
 from treemech.kinematics.kernel.vector import add, cross, dot, multiply, rotate, symmetric, unrotate
 from treemech.kinematics.plan.arrays import N_LANE_CONTEXT
-from treemech.kinematics.plan.columns import body
+from treemech.kinematics.plan.columns import body, speed
 from treemech.kinematics.plan.views import (
     ancestor_runs,
     body_work,
@@ -40,6 +40,7 @@ from treemech.kinematics.plan.views import (
     own_u,
     own_ud,
     own_z,
+    rotors,
     run_starts,
     speed_work,
 )
@@ -193,6 +194,7 @@ def lane_energy(count, t, q, u, z, n, stores, out, state, context):
     plan, states, where = lane_context(context, N_LANE_CONTEXT), ints(state, count), ints(stores, n)
     W, S = body_work(plan), speed_work(plan)
     C, state_u, g, records = constants(plan), own_u(plan), gravity(plan), effort_records(plan)
+    table = rotors(plan)
     down = (g[0], g[1], g[2])
     for k in range(0, count, LANES):
         last = min(LANES, count - k) - 1
@@ -207,6 +209,9 @@ def lane_energy(count, t, q, u, z, n, stores, out, state, context):
                 v, wb = add(load3(W, i, body.VELOCITY), cross(w, arm)), unrotate(R, w)
                 kinetic += 0.5 * (m * dot(v, v) + dot(wb, symmetric(load6(C, i, body.INERTIA), wb)))
                 potential -= m * dot(down, add(load3(W, i, body.P), arm))
+            for j in range(table.shape[0]):
+                x = state_u[table[j, speed.ROTOR_U]]
+                kinetic += 0.5 * C[table[j, speed.ROTOR_BODY], body.ROTOR] * x * x
             for j in range(n):
                 stored += records[where[j]]
             to_rows(kinetic, out + 24 * k, 24, last)

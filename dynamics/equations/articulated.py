@@ -69,7 +69,7 @@ def _reduce(B, s, x, y):
 @kernel
 def _factorise(plan, S, i, A, B, M, n, f, tau):
     """Find inertia columns and LDL^T of the free speeds of hinge i, and apply L^-1 to columns and loads."""
-    plan_body, dof = bodies(plan), dofs(plan)
+    plan_body, dof, rotor = bodies(plan), dofs(plan), constants(plan)[i, body.ROTOR]
     o, count = plan_body[i, body.DOF], plan_body[i, body.N_FREE]
     for e in range(o, o + count):
         w, v = load3(S, e, speed.PARTIAL_W), load3(S, e, speed.PARTIAL_V)
@@ -82,6 +82,7 @@ def _factorise(plan, S, i, A, B, M, n, f, tau):
             S[e, speed.FACTOR + k - o] = dot(load3(S, k, speed.PARTIAL_W), un) + dot(
                 load3(S, k, speed.PARTIAL_V), uf
             )
+        S[e, speed.FACTOR + e - o] += rotor
     for j in range(o, o + count):
         pivot = S[j, speed.FACTOR + j - o]
         for k in range(o, j):
@@ -154,11 +155,11 @@ def _inwards(plan, W, S, tau):
             z = scale(C[i, body.SIGN], (W[i, body.R + 2], W[i, body.R + 5], W[i, body.R + 8]))
             if kind == body.REVOLUTE:
                 un, uf = symmetric(A, z), unrotate(B, z)
-                inverse = 1.0 / dot(z, un)
+                inverse = 1.0 / (dot(z, un) + C[i, body.ROTOR])
                 load = tau[plan_body[i, body.U]] - dot(z, n)
             else:
                 un, uf = rotate(B, z), symmetric(M, z)
-                inverse = 1.0 / dot(z, uf)
+                inverse = 1.0 / (dot(z, uf) + C[i, body.ROTOR])
                 load = tau[plan_body[i, body.U]] - dot(z, f)
             store(W, i, body.U_N, un)
             store(W, i, body.U_F, uf)

@@ -35,6 +35,7 @@ from treemech.kinematics.plan.views import (
     gravity,
     n_efforts,
     own_effort,
+    rotors,
     run_starts,
     soa_address,
     soa_work,
@@ -114,6 +115,10 @@ def inverse_dynamics(plan, W, S, ud, tau):
         if p > 0:
             accumulate(W, p, body.FORCE, force)
             accumulate(W, p, body.MOMENT, add(moment, cross(load3(W, i, body.ARM), force)))
+    table = rotors(plan)
+    for k in range(table.shape[0]):
+        j = table[k, speed.ROTOR_U]
+        tau[j] += C[table[k, speed.ROTOR_BODY], body.ROTOR] * ud[j]
     if loaded:
         effort = own_effort(plan)
         for k in range(effort.shape[0]):
@@ -214,6 +219,11 @@ def mass_matrix(plan, W, S, A, packed):
                 before -= count
                 to = A + size * (before if packed else nu * d + start)
                 _mass_row(plan, numbers(plan, to, count), z + size * start, size * nu, position, n, f)
+    table = rotors(plan)
+    for k in range(table.shape[0]):
+        d = table[k, speed.ROTOR_SPEED]
+        to = A + size * (table[k, speed.ROTOR_PACKED] if packed else nu * d + d)
+        numbers(plan, to, 1)[0] += C[table[k, speed.ROTOR_BODY], body.ROTOR]
 
 
 @inlined

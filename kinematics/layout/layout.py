@@ -41,6 +41,7 @@ class Description(NamedTuple):
     couplings: Sequence[Coupled] = ()
     composites: Sequence[Assembled] = ()
     held: Mapping[str, float] = {}
+    rotors: Mapping[str, float] = {}  # hinge -> inertia on its speeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +129,12 @@ class _Records:
             raise ElementError(f"prescribed motion of {given.hinge!r}: {error}") from None
 
 
-def _kind(hinge: Hinge, forward: bool, prescribed: bool, inline: bool) -> int:
-    """Return the path a hinge takes in the sweeps."""
+def _kind(hinge: Hinge, forward: bool, resisting: bool, inline: bool) -> int:
+    """Return the path a hinge takes in the sweeps. A ball that is `resisting` (prescribed, or with a rotor) transmits moments."""
     if not inline:
         return body.BY_ADDRESS
     kind = kind_of_hinge(type(hinge))
-    return kind if kind not in (body.BALL, body.FREE) or (forward and not prescribed) else body.BY_ADDRESS
+    return kind if kind not in (body.BALL, body.FREE) or (forward and not resisting) else body.BY_ADDRESS
 
 
 def place_body(
@@ -186,6 +187,19 @@ def _ancestor_runs(tree: Tree, plan_body: Ints) -> tuple[Ints, Ints]:
     return np.array(start, dtype=np.int64), np.array(runs, dtype=np.int64).reshape(-1, 2)
 
 
+def _rotors(
+    plan_body: Ints, dof: Sequence[Sequence[int]], start: Ints, runs: Ints, numbers: Sequence[int]
+) -> Ints:  # fmt: skip
+    """Return the table of the speeds of hinges that have rotors, by the numbers of their bodies."""
+    found: list[tuple[int, int, int, int]] = []
+    for number in sorted(numbers):
+        first = int(plan_body[number, body.DOF])
+        for d in range(first, first + int(plan_body[number, body.NU])):
+            own = runs[: start[d + 1]]  # the speed itself is the last one of its row
+            found.append((d, dof[d][0], number, int(np.sum(own[:, 1] - own[:, 0])) - 1))
+    return _rows(found, 4)
+
+
 def _no_entry(element: Element, part: str = "") -> Entry:
     return Entry(0, "none", None)
 
@@ -201,7 +215,7 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
 
     With numbers=object the numbers may be dual numbers. Such a Plan has no addresses and cannot be evaluated.
     """
-    tree, coordinates, gravity, prescriptions, applied, couplings, composites, held = described
+    tree, coordinates, gravity, prescriptions, applied, couplings, composites, held, rotors = described
     rows = len(tree.bodies)
     plan_body = np.zeros((rows, body.N_COLUMNS), dtype=np.int64)
     constants, frames = np.zeros((rows, body.N_CONSTANTS), dtype=numbers), np.zeros((rows, 12), dtype=numbers)
@@ -222,7 +236,7 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
         driven = [k for k in range(hinge.n_speeds) if (c.name, k) in given]
         row = plan_body[number]
         row[body.PARENT] = tree.parent[number]
-        row[body.KIND] = kind = _kind(hinge, c.forward, bool(driven), inline)
+        row[body.KIND] = kind = _kind(hinge, c.forward, bool(driven) or c.name in rotors, inline)
         row[body.Q], row[body.U], row[body.DOF] = c.q, c.u, len(dof)
         row[body.NQ], row[body.NU], row[body.N_FREE] = (
             hinge.n_coordinates,
@@ -230,6 +244,7 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
             hinge.n_speeds - len(driven),
         )
         row[body.REVERSED] = not c.forward
+        constants[number, body.ROTOR] = rotors.get(c.name, 0.0)
         row[body.EULER] = -1 if hinge.euler_parameters is None else hinge.euler_parameters
         if kind == body.BY_ADDRESS:
             row[body.ADDRESS], row[body.PARAMETER] = records.add(hinge, kinematic=True)
@@ -279,6 +294,9 @@ def make_layout(described: Description, inline: bool = True, numbers: Any = np.f
         sources=efforts.sources,
         composites=efforts.composite_rows,
         points=efforts.point_rows,
+        rotors=_rotors(
+            plan_body, dof, start, runs, [c.number for c in coordinates.hinges if c.name in rotors]
+        ),
     )
     parameters = np.concatenate(records.numbers) if records.numbers else np.zeros(0)
     return Layout(

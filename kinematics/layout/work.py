@@ -47,7 +47,7 @@ def make_context(plan: Plan, work: Work, nq: int, nz: int = 0, nx: int = 0) -> I
     context[: len(SIZES)] = (
         len(plan.body), nq, len(plan.dof), len(plan.runs), len(plan.prescribed), len(plan.signals),
         len(plan.links), len(work.record), len(work.parameters), len(plan.efforts), len(plan.ends), len(plan.acted),
-        len(plan.sources), len(plan.composites), len(plan.points), len(work.effort_records), nz, nx,
+        len(plan.sources), len(plan.composites), len(plan.points), len(work.effort_records), nz, nx, len(plan.rotors),
     )  # fmt: skip
     arrays = (*plan, *work)
     if not all(array.flags.c_contiguous for array in arrays):

@@ -34,6 +34,7 @@ class Plan(NamedTuple):
     sources: Ints  # (ninput, 2)
     composites: Ints  # (nc, point.N_COMPOSITE)
     points: Ints  # (np, 2) internal points of composites
+    rotors: Ints  # (nr, 4) speeds with the inertia of a rotor
 
 
 class Work(NamedTuple):
@@ -62,7 +63,7 @@ class Work(NamedTuple):
 # the address of every array of Plan and Work.
 SIZES = (
     "bodies", "nq", "nu", "runs", "prescribed", "signals", "links", "record", "parameters", "efforts", "ends", "acted",
-    "sources", "composites", "points", "effort_records", "nz", "nx",
+    "sources", "composites", "points", "effort_records", "nz", "nx", "rotors",
 )  # fmt: skip
 GENERAL_HINGE, APPLIED_LOADS, COMPOSITE, REACTIONS, AUDIT, Z_ROWS, DERIVATIVES = (
     len(SIZES) + k for k in range(7)

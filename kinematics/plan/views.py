@@ -19,7 +19,7 @@ _AT = {name: _p.N_SIZES + k for k, name in enumerate(Plan._fields)}
 _AT.update({"work_" + name: _p.FIRST_WORK + k for k, name in enumerate(Work._fields)})
 (
     _ROWS, _NQ, _NU, _RUNS, _PRESCRIBED, _SIGNALS, _LINKS, _RECORD, _PARAMETERS, _EFFORTS, _ENDS, _ACTED, _SOURCES,
-    _COMPOSITES, _POINTS, _N_EFFORT_RECORDS, _NZ, _NX,
+    _COMPOSITES, _POINTS, _N_EFFORT_RECORDS, _NZ, _NX, _ROTORS,
 ) = range(len(_p.SIZES))  # fmt: skip
 _AUDIT, _N_EFFORT, _N_COMPOSITE, _N_POINT = _p.AUDIT, effort.N_COLUMNS, point.N_COMPOSITE, point.N_WORK
 _N_BODY, _N_CONSTANTS, _N_DOF = body.N_COLUMNS, body.N_CONSTANTS, speed.N_COLUMNS
@@ -29,7 +29,7 @@ _DOF, _RUN_START, _RUN = _AT["dof"], _AT["run_start"], _AT["runs"]
 _PRESCRIPTION, _SIGNAL, _LINK = _AT["prescribed"], _AT["signals"], _AT["links"]
 _EFFORT_TABLE, _END_TABLE, _END_POINTS = _AT["efforts"], _AT["ends"], _AT["end_points"]
 _ACTED_TABLE, _SOURCE_TABLE = _AT["acted"], _AT["sources"]
-_COMPOSITE_TABLE, _POINT_TABLE = _AT["composites"], _AT["points"]
+_COMPOSITE_TABLE, _POINT_TABLE, _ROTOR = _AT["composites"], _AT["points"], _AT["rotors"]
 _W, _S, _SOA, _RECORDS = _AT["work_body"], _AT["work_speed"], _AT["work_soa"], _AT["work_record"]
 _PARAMETER, _DUALS, _VALUES = _AT["work_parameters"], _AT["work_parameter_duals"], _AT["work_signal"]
 _Q, _U, _UD, _TAU, _REQUIRED = (_AT["work_" + n] for n in ("q", "u", "ud", "tau", "required"))
@@ -76,6 +76,7 @@ dofs = member(_INT, _DOF, _N_SPEEDS, _N_DOF)
 run_starts = member(_INT, _RUN_START, (_NU, 1))
 ancestor_runs = member(_INT, _RUN, (_RUNS, 0), 2)
 prescriptions = member(_INT, _PRESCRIPTION, (_PRESCRIBED, 0), 4)
+rotors = member(_INT, _ROTOR, (_ROTORS, 0), 4)
 signal_table = member(_INT, _SIGNAL, (_SIGNALS, 0), 2)
 signal_links = member(_INT, _LINK, (_LINKS, 0), 2)
 effort_table = member(_INT, _EFFORT_TABLE, (_EFFORTS, 0), _N_EFFORT)

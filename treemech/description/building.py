@@ -42,6 +42,7 @@ def describe(system: "System", free_isolated: bool, probed: bool) -> Description
         tuple(system.couplings.values()),
         composites,
         system.wiring.held(),
+        system.wiring.rotors(),
     )
 
 

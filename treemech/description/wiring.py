@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from treemech.elements import Energetic, Load, Signal, as_signal
+from treemech.elements import Ball, Energetic, Load, RotorInertia, Signal, as_signal
 from treemech.kinematics.layout.efforts import Applied, Assembled, FromHinge, Held, InnerPoint, Source
 from treemech.topology import Attachment, Body, Connection, ElementError, TopologyError, unknown
 from treemech.topology.body import as_number
@@ -19,7 +19,7 @@ from treemech.topology.deferred import dataclass
 
 from ..results.naming import Place, as_coordinate
 from .composite import Composite
-from .ends import attachment_of, coordinate_of
+from .ends import attachment_of, coordinate_of, hinge_of, name_of
 
 if TYPE_CHECKING:
     from ..system import System
@@ -29,7 +29,7 @@ class ElementHandle(NamedTuple):
     """Energetic element or load of a system, as returned by `connect` and `load`."""
 
     name: str
-    element: Energetic | Load
+    element: Energetic | Load | RotorInertia
     ends: tuple[Attachment | InnerPoint, ...]
     coordinates: tuple[tuple[str, int], ...]
     inputs: Mapping[str, Any]
@@ -205,6 +205,35 @@ class Wiring:
         self.elements[name] = handle
         return handle
 
+    def connect_rotor(
+        self, system: "System", name: str, element: RotorInertia, ends: Sequence[Any]
+    ) -> ElementHandle:
+        """Add the inertia of a rotor to a hinge of one freedom, or to a ball."""
+        what = f"element {name!r} ({element.kind})"
+        if len(ends) != 1:
+            raise TopologyError(f"{what} has {len(ends)} ends; wanted 1: a hinge, or its name.")
+        given = name_of(ends[0])
+        try:
+            hinge = hinge_of(system, given)
+        except TopologyError as error:
+            raise TopologyError(f"{what}: {error}") from None
+        if hinge.n_speeds != 1 and not isinstance(hinge, Ball):
+            raise ElementError(
+                f"{what}: hinge {given!r} ({hinge.kind}) has {hinge.n_speeds} speeds; wanted a hinge of one freedom or a Ball. "
+                "Make a row of such hinges of it, with bodies without mass between them."
+            )
+        handle = ElementHandle(name, element, (), ((given, 0),), {})
+        self.elements[name] = handle
+        return handle
+
+    def rotors(self) -> dict[str, float]:
+        """Return the inertia of the rotors on each hinge that has some."""
+        found: dict[str, float] = {}
+        for e in self.elements.values():
+            if isinstance(e.element, RotorInertia):
+                found[e.coordinates[0][0]] = found.get(e.coordinates[0][0], 0.0) + e.element.reflected
+        return found
+
     def _counted(
         self, what: str, element: Energetic | Load, points: Sequence[Any], coordinates: Sequence[Any]
     ) -> Energetic | Load:
@@ -264,6 +293,8 @@ class Wiring:
         applied: list[Applied] = []
         on_points: list[Applied] = []
         for e in self.elements.values():
+            if isinstance(e.element, RotorInertia):
+                continue  # it is a number of its hinge
             (on_points if any(isinstance(x, InnerPoint) for x in e.ends) else applied).append(
                 self._applied(system, e)
             )
@@ -296,6 +327,7 @@ class Wiring:
         return applied, assembled
 
     def _applied(self, system: "System", e: ElementHandle) -> Applied:
+        assert not isinstance(e.element, RotorInertia)  # a number of its hinge
         names = getattr(e.element, "input_names", ())
         sources = tuple(self._source(system, e, n, e.inputs[n]) for n in names)
         return Applied(e.name, e.element, e.ends, e.coordinates, sources, e.reaction_of)

@@ -10,7 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, Signal
+from treemech.elements import Constraint, Coupling, Energetic, Hinge, Load, RotorInertia, Signal
 from treemech.kinematics.layout.efforts import InnerPoint
 from treemech.topology import Attachment, Body, Connection, Parameter, TreemechError, unknown
 from treemech.topology.declared import Property
@@ -199,7 +199,8 @@ class _Reader:
 
     def _argument(self, method: str, key: str, located: Located) -> Any:
         """Return an argument by its name."""
-        roles = {"couple": (Coupling,), "load": (Load, Energetic)}.get(method, (Hinge, Constraint, Energetic))
+        connected = (Hinge, Constraint, Energetic, RotorInertia)
+        roles = {"couple": (Coupling,), "load": (Load, Energetic)}.get(method, connected)
         readers: dict[str, Callable[[], Any]] = {
             "element": lambda: element_from(located, *roles),
             "composite": lambda: self._composite(located),

@@ -10,6 +10,7 @@ from treemech.topology import unknown
 from .actuators import Drives, first_number
 from .compiler import Compiler
 from .geoms import Geom, as_geom, mass_of, shape_of
+from .include import included
 from .parts import Inertia, Joint, Link, Pose, Robot, quaternion_rotation
 from .xml import Node
 
@@ -35,14 +36,14 @@ _FLAGS = (
     "gravity", "passive", "spring", "damper", "constraint", "equality", "frictionloss", "limit", "actuation", "clampctrl",
 )  # fmt: skip
 _READ = {
-    "joint": {"name", "type", "pos", "axis", "range", "limited", "damping", "stiffness", "springref", "frictionloss", "class", "group", "ref"},
+    "joint": {"name", "type", "pos", "axis", "range", "limited", "damping", "stiffness", "springref", "frictionloss", "class", "group", "ref", "armature"},
     "body": {"name", "pos", "quat", "euler", "axisangle", "xyaxes", "zaxis", "childclass", "mocap", "gravcomp"},
 }  # fmt: skip
 
 
 def read_mjcf(root: Node, path: Path) -> Robot:
     """Return the robot that an MJCF describes."""
-    return _Reader(root, path).read()
+    return _Reader(included(root, path), path).read()
 
 
 class _Reader:
@@ -59,10 +60,8 @@ class _Reader:
     def read(self) -> Robot:
         """Read everything."""
         robot, root = self.robot, self.root
-        for node in root.each("include"):
-            node.fail("<include> is not read: save the model as one file, mujoco.mj_saveLastXML.")
-        for node in root.each("default"):
-            self._defaults(node, node.get("class", "main"), {})
+        for node in root.each("default"):  # several add up
+            self._defaults(node, node.get("class", "main"), self.classes["main"])
         for node in root.each("option"):
             self._option(node)
         robot.links[_WORLD] = Link(_WORLD)
@@ -211,10 +210,10 @@ class _Reader:
         if kind != "ball":
             joint.axis = node.numbers("axis", 3, "0 0 1")
         unit = self.compiler.unit if kind in ("hinge", "ball") else 1.0
+        joint.stiffness, joint.damping = (
+            first_number(node, n, f"joint {name!r}", robot) for n in ("stiffness", "damping")
+        )
         if kind != "ball":
-            joint.stiffness, joint.damping = (
-                first_number(node, n, f"joint {name!r}", robot) for n in ("stiffness", "damping")
-            )
             joint.friction = node.number("frictionloss", 0.0)
             joint.ref = unit * node.number("ref", 0.0)
             joint.rest = unit * node.number("springref", 0.0) - joint.ref
@@ -225,17 +224,14 @@ class _Reader:
                 lower, upper = unit * node.numbers("range", 2) - joint.ref
                 joint.limits = {"lower": float(lower), "upper": float(upper)}
         else:
-            self._unread(node, name, "ball", "stiffness", "damping", "frictionloss", "range")
+            self._unread(node, name, "ball", "frictionloss", "range")
         if joint.ref:
             robot.unsupported.append(
                 f"line {node.line}: ref of joint {name!r}: its coordinate is zero where the model stands, {joint.ref:g} less than in "
                 "MuJoCo"
             )
-        if node.number("armature", 0.0) != 0.0:
-            robot.unsupported.append(
-                f"line {node.line}: armature {node['armature']} of joint {name!r} (the inertia of a rotor) is left out"
-            )
-        for attribute in node.attributes.keys() - _READ["joint"] - {"armature"}:
+        joint.armature = node.number("armature", 0.0)
+        for attribute in node.attributes.keys() - _READ["joint"]:
             if not attribute.startswith("sol") and attribute not in ("margin", "user"):
                 robot.unsupported.append(f"line {node.line}: {attribute} of joint {name!r} is not read")
         return joint

@@ -12,6 +12,7 @@ import numpy as np
 
 from treemech.elements import (
     Ball,
+    BallSpring,
     Free,
     Friction,
     Mimic,
@@ -20,6 +21,7 @@ from treemech.elements import (
     Revolute,
     Rigid,
     RotationalSpring,
+    RotorInertia,
     Universal,
 )
 from treemech.topology import Attachment, Body, TreemechError, unknown
@@ -101,6 +103,7 @@ class Joint:
     friction: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0  # coordinate without load of the spring
+    armature: float = 0.0  # inertia of the rotor that drives it
     ref: float = 0.0  # what the file calls the coordinate where ours is zero
     mimic: tuple[str, float, float] | None = None  # joint, factor, offset
 
@@ -280,10 +283,16 @@ class _Maker:
         if joint.limits:
             self.system.limit(joint.name, **joint.limits)
         if joint.damping or joint.stiffness:
-            spring = RotationalSpring(stiffness=joint.stiffness, damping=joint.damping, angle=joint.rest)
+            spring: BallSpring | RotationalSpring
+            if joint.kind == "ball":
+                spring = BallSpring(joint.stiffness, joint.damping)
+            else:
+                spring = RotationalSpring(stiffness=joint.stiffness, damping=joint.damping, angle=joint.rest)
             self.system.connect(
                 f"{joint.name}.{'spring' if joint.stiffness else 'damping'}", spring, joint.name
             )
+        if joint.armature:
+            self.system.connect(f"{joint.name}.rotor", RotorInertia(joint.armature), joint.name)
         if joint.friction:
             friction = Friction(1.0, radius=0.0 if joint.kind in _SLIDING else 1.0, load=joint.friction)
             self.system.connect(f"{joint.name}.friction", friction, joint.name)

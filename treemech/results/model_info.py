@@ -9,7 +9,7 @@ import numpy as np
 from treemech.dynamics.model import trace as columns
 from treemech.kinematics.layout.lagrange import Coordinates, Lagrange
 from treemech.kinematics.layout.layout import Layout, Prescription
-from treemech.kinematics.plan.columns import chord, effort, speed
+from treemech.kinematics.plan.columns import body, chord, effort, speed
 from treemech.topology import Tree
 from treemech.topology.arrays import Floats
 from treemech.topology.deferred import dataclass
@@ -47,6 +47,7 @@ class HingeInfo:
     rotation_b: list[list[float]] | None = None  # of end b in its body; None: that of the body
     coordinates: tuple[str, ...] | list[str] = ()  # names an element gives its coordinates: Series
     units: tuple[str, ...] | list[str] = ()  # of the speeds, times seconds (results.units)
+    rotor: float = 0.0  # inertia on its speeds
 
     @property
     def q_slice(self) -> slice:
@@ -146,12 +147,12 @@ class ModelInfo:
         )
 
 
-def hinge_info(tree: Tree, c: Coordinates) -> HingeInfo:
+def hinge_info(tree: Tree, c: Coordinates, rotor: float = 0.0) -> HingeInfo:
     a, b = c.connection.ends
     return HingeInfo(
         c.name, c.hinge.kind, c.q, c.hinge.n_coordinates, c.u, c.hinge.n_speeds, c.forward,
         tree.numbers[a.body.name], a.offset.tolist(), tree.numbers[b.body.name], b.offset.tolist(),
-        c.hinge.euler_parameters, turned(b.rotation), _coordinate_names(c.hinge), hinge_units(c.hinge),
+        c.hinge.euler_parameters, turned(b.rotation), _coordinate_names(c.hinge), hinge_units(c.hinge), rotor,
     )  # fmt: skip
 
 
@@ -210,7 +211,7 @@ def model_info(
             BodyInfo(b.name, float(b.mass), b.inertia.tolist(), b.com.tolist(), list(b.shapes))
             for b in tree.bodies
         ],
-        [hinge_info(tree, c) for c in lagrange.hinges],
+        [hinge_info(tree, c, float(layout.plan.constants[c.number, body.ROTOR])) for c in lagrange.hinges],
         [(p.hinge, p.coordinate, places[p.hinge] + p.coordinate) for p in prescriptions],
         chord_infos(tree, lagrange, layout),
         [
@@ -244,8 +245,8 @@ def rotations(row: Floats) -> Floats:
     return row[:, columns.ROTATION].reshape(-1, 3, 3)
 
 
-def energies(trace: Floats, info: ModelInfo) -> tuple[Floats, Floats]:
-    """Return kinetic (6.2.13) and potential energy of all bodies over a trace.
+def energies(trace: Floats, u: Floats, info: ModelInfo) -> tuple[Floats, Floats]:
+    """Return kinetic (6.2.13) and potential energy of all bodies and rotors over a trace.
 
     Heights count from the world origin.
     """
@@ -258,5 +259,8 @@ def energies(trace: Floats, info: ModelInfo) -> tuple[Floats, Floats]:
     v = trace[:, :, columns.VELOCITY] + np.cross(w, arm)
     wb = np.einsum("nbji,nbj->nbi", R, w)
     kinetic = 0.5 * (np.einsum("b,nbi,nbi->n", mass, v, v) + np.einsum("nbi,bij,nbj->n", wb, inertia, wb))
+    for hinge in info.hinges:
+        if hinge.rotor:
+            kinetic = kinetic + 0.5 * hinge.rotor * np.sum(u[:, hinge.u_slice] ** 2, axis=1)
     potential = -np.einsum("b,nbi,i->n", mass, trace[:, :, columns.POSITION] + arm, np.array(info.gravity))
     return kinetic, potential

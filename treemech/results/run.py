@@ -367,9 +367,13 @@ class Run:
             from .elements import stored_energy
 
             results = self._results()
-            found = Energy(*energies(results.trace, self._info), stored_energy(results.elements, self._info))
+            found = Energy(
+                *energies(results.trace, self.u, self._info), stored_energy(results.elements, self._info)
+            )
         else:
-            found = Energy(*energies(self._trace(columns.VELOCITY), self._info), np.zeros(len(self.t)))
+            found = Energy(
+                *energies(self._trace(columns.VELOCITY), self.u, self._info), np.zeros(len(self.t))
+            )
         return RunEnergy(found.kinetic, found.potential, found.stored, self)
 
     def element(self, name: Any) -> "ElementMotion":

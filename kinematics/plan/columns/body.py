@@ -7,9 +7,9 @@ RIGID, REVOLUTE, PRISMATIC, BALL, FREE, BY_ADDRESS = range(6)
 PARENT, KIND, Q, U, DOF, NQ, NU, N_FREE, REVERSED, EULER, ADDRESS, PARAMETER, RECORD, DUAL = range(14)
 N_COLUMNS = 14
 
-# Plan.constants: placement of the hinge on the parent, then the inertia of the body.
-PLACE_R, PLACE_P, MASS, COM, INERTIA, SIGN = 0, 9, 12, 13, 16, 22
-N_CONSTANTS = 23
+# Plan.constants: placement of the hinge on the parent, the inertia of the body, that of the rotor on the speeds of the hinge.
+PLACE_R, PLACE_P, MASS, COM, INERTIA, SIGN, ROTOR = 0, 9, 12, 13, 16, 22, 23
+N_CONSTANTS = 24
 
 # The first numbers of a hinge record: offset 3, rotation 9. Partials 2 x 3 nu, drifts 6 and biases 6 follow
 # (elements.hinge.motion_layout).

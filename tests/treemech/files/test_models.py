@@ -149,6 +149,8 @@ def system_with(element):
         system.prescribe("C", copy(element), 1)  # one signal in two places would be two when read
         system.input("i(t)", copy(element))
         system.connect("motor", tm.ElectricMotor(), "B", inputs={"voltage": "i(t)"})
+    elif isinstance(element, tm.RotorInertia):
+        system.connect("tested", element, "B")
     elif isinstance(element, tm.Load):
         system.load("A", element, arm.at((1, 2, 3)))
     else:

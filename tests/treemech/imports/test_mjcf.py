@@ -65,6 +65,21 @@ def compare(text, tmp_path, seed=0):
     return system
 
 
+def test_balls_have_springs_and_dampers(tmp_path):
+    inner = '<body name="c" pos="0 0 .4" euler="10 20 30"><joint name="k" type="ball" stiffness="7" damping="1.5"/><geom size=".1" pos=".1 0 0"/></body>'
+    for seed in range(3):
+        system = compare(one(inner=inner), tmp_path, seed)
+    assert system.wiring.elements["k.spring"].element == tm.BallSpring(7.0, 1.5)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "slide", "ball"])
+def test_armature_is_the_inertia_of_a_rotor(kind, tmp_path):
+    inner = f'<body name="c" pos="0 0 .4"><joint name="k" type="{kind}" axis="1 0 .3" armature=".7"/><geom size=".1" pos=".1 0 0"/></body>'
+    system = compare(one(joint='armature="2"', inner=inner), tmp_path)
+    rotors = {name: e.element.reflected for name, e in system.wiring.elements.items()}
+    assert rotors == {"j.rotor": 2.0, "k.rotor": 0.7} and not any("armature" in x for x in system.unsupported)
+
+
 ONE = (
     '<mujoco>{top}<worldbody><body name="b" pos="0 0 1" {place}><joint name="j" axis="0 1 0" {joint}/>'
     '<geom name="g" type="box" size=".1 .2 .3" pos=".3 0 .1" {geom}/>{inner}</body></worldbody>{end}</mujoco>'
@@ -99,7 +114,6 @@ UNREAD = {
     "stiffness of joint 'j': only the first coefficient, 3,": {"joint": 'stiffness="3 1 2"'},
     "damping of free joint 'f'": {"end": '<worldbody><body><joint name="f" type="free" damping="1"/><geom size=".1"/></body></worldbody>'},
     "armature of free joint 'f'": {"end": '<worldbody><body><joint name="f" type="free" armature="1"/><geom size=".1"/></body></worldbody>'},
-    "armature 2 of joint 'j'": {"joint": 'armature="2"'},
     "shellinertia": {"geom": 'shellinertia="true"'},
     'spring="disable"': {"top": '<option><flag spring="disable"/></option>'},
     'equality="disable"': {"top": '<option><flag equality="disable"/></option>'},
@@ -175,8 +189,12 @@ class Writer:
     def joint(self, name, kind):
         r, unit = self.rng, 57.3 if self.degrees and kind == "hinge" else 1.0
         said = f'pos="{self.numbers(0.1 * r.normal(size=3))}" '
-        if kind in ("ball", "free"):
-            return f'<joint name="{name}" type="{kind}" stiffness="0" damping="0" {said if kind == "ball" else ""}/>'
+        if kind != "free" and r.random() < 0.4:
+            said += f'armature="{r.uniform(0, 2):.5g}" '
+        if kind == "free":
+            return f'<joint name="{name}" type="free" stiffness="0" damping="0"/>'
+        if kind == "ball":
+            return f'<joint name="{name}" type="ball" stiffness="{r.uniform(0, 9):.4g}" damping="{r.uniform(0, 2):.4g}" {said}/>'
         for attribute, value in (("ref", unit * r.normal()), ("springref", unit * r.normal()), ("stiffness", r.uniform(0, 9)), ("damping", r.uniform(0, 2))):  # fmt: skip
             if r.random() < 0.4:
                 said += f'{attribute}="{value:.5g}" '

@@ -112,7 +112,7 @@ def test_every_quantity_is_the_one_of_the_full_evaluation(kind):
         assert same(point.position, want["position"] + arm)
         assert same(point.velocity, want["velocity"] + np.cross(w, arm))
         assert same(motion.com, whole.body(body.name).com)
-    energy = energies(whole._results().trace, whole._info)
+    energy = energies(whole._results().trace, whole.u, whole._info)
     if not asked._info.elements:
         assert same(asked.energy.kinetic, energy[0]) and same(asked.energy.potential, energy[1])
     assert asked._computed is None  # all so far from the sweep
