@@ -19,7 +19,7 @@ class Mine(tm.Hinge):
 """
 ROLES = ("Hinge", "Constraint", "Coupling", "Energetic", "Load", "Signal")
 # Names that the counts and flags of a contract use: as a field they are that count, of the right kind
-COUNTS = {"euler_parameters", "input_names", "remembers_every", "settled", "unilateral", "world"}
+COUNTS = {"euler_parameters", "input_names", "one_sided", "remembers_every", "settled", "unilateral", "world"}
 
 
 def names_of(role):
