@@ -29,6 +29,7 @@ _HALVINGS, _SAMPLES = 24, 8  # bisections of a step, and steps that are bisected
 _NOISE = 1e-4  # relative change of rates that rounding of the state may cause
 _HOPELESS = 1e10  # steps that the rest would take, above which a run is given up
 _SOON = 1e-4  # part of the rest of the way within which speeds double, where a chain locks
+_ENDING = 1e-2  # part of the rest of the way within which steps that shrink would vanish, time after time
 
 Rates = Callable[[float, Floats], Floats]
 
@@ -48,6 +49,9 @@ class Pace:
     def __init__(self, t: float, end: float, n: int) -> None:
         self.t, self.end, self.n = t, end, n
         self.steps, self.next, self.mean = 0, _WINDOW, np.inf
+        # time and mean size of the steps, each time their number has doubled
+        self._looks: list[tuple[float, float]] = []
+        self._doubled = _WINDOW
 
     def slow(self, t: float, steps: int) -> bool:
         """Note the time reached after so many steps. Return whether the last ones should be examined."""
@@ -56,27 +60,40 @@ class Pace:
             return False
         self.mean = abs(t - self.t) / done
         self.t, self.steps = t, steps
+        if steps >= self._doubled:
+            self._looks, self._doubled = [*self._looks[-2:], (t, self.mean)], 2 * steps
         if steps < self.next or self.n * abs(self.end - t) < _AHEAD * self.mean:
             return False
         self.next = 2 * steps  # examinations stay a small part of the whole
         return True
 
+    def vanishes(self) -> bool:
+        """Tell whether steps have been shrinking towards zero at a time soon to come while their number doubled twice."""
+        if len(self._looks) < 3:
+            return False
+        for (ta, a), (tb, b) in zip(self._looks, self._looks[1:], strict=False):
+            if not (b < 0.5 * a and b * abs(tb - ta) < _ENDING * abs(self.end - tb) * (a - b)):
+                return False
+        return True
 
-def examine(core: Core, times: Floats, states: Floats, end: float, rates: Rates, pace: float) -> Crawl | None:
+
+def examine(core: Core, times: Floats, states: Floats, rates: Rates, pace: Pace) -> Crawl | None:
     """Return what keeps the steps between these states short, or None if they do get on.
 
-    The run should go on to the time `end`; its last steps had the mean size `pace`. `rates(t, y)` evaluates the model, so it must be possible to restore its arrays.
+    `rates(t, y)` evaluates the model, so it must be possible to restore its arrays.
     """
+    end = pace.end
     try:
         with np.errstate(all="ignore"):
             return (
                 _noise(core, times, states, rates)
                 or _lock(core, times, states, end, rates)
                 or _chatter(core, times, states, rates)
-                or _hopeless(core, times, states, end, pace)
+                or _runaway(core, times, states, pace)
+                or _hopeless(core, times, states, end, pace.mean)
             )
     except TreemechError:  # a state between two steps has no rates
-        return _hopeless(core, times, states, end, pace)
+        return _hopeless(core, times, states, end, pace.mean)
 
 
 def _noise(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:
@@ -134,6 +151,27 @@ def _lock(core: Core, times: Floats, states: Floats, end: float, rates: Rates) -
         f"doubles its speed within {doubling:.2g} s, and the steps fell to {_mean(times):.2g} s. {advice[0]}"
     )
     return Crawl(text, "", core.coordinates.u_names[fastest], advice)
+
+
+def _runaway(core: Core, times: Floats, states: Floats, pace: Pace) -> Crawl | None:
+    """Tell whether the motion becomes ever faster, so that its steps vanish before the end of the run.
+
+    A load that feeds a whirl lets it turn ever faster within a finite time: every turn takes steps, without end.
+    """
+    if not core.nu or not pace.vanishes():
+        return None
+    u = states[-1, core.nq : core.nq + core.nu]
+    fastest = int(np.argmax(np.abs(u)))
+    name = core.coordinates.u_names[fastest]
+    advice = (
+        f"Look at what drives {name!r}: a load or a prescribed motion feeds it without bound; give it damping or a limit, or end "
+        "the run before.",
+    )
+    text = (
+        f"the motion cannot be followed beyond t = {float(times[-1]):.9g} s: it becomes ever faster, the speed of {name!r} has reached "
+        f"{u[fastest]:.3g}, and the steps fell to {_mean(times):.2g} s and go on shrinking. {advice[0]}"
+    )
+    return Crawl(text, "", name, advice)
 
 
 def _chatter(core: Core, times: Floats, states: Floats, rates: Rates) -> Crawl | None:

@@ -384,11 +384,7 @@ class Driver(EventDriver):
         taken = int(run.count[m.PENDING])
         times, states = np.append(start[0], t[:taken]), np.vstack((start[1], y[:taken]))
         try:
-            return (
-                examine(self.core, times, states, self.t_span[1], run.rates, self.pace.mean)
-                if taken
-                else None
-            )
+            return examine(self.core, times, states, run.rates, self.pace) if taken else None
         finally:
             self.memory.restore(here)
 

@@ -160,7 +160,7 @@ class ExternalDriver(EventDriver):
             return None
         with self._aside():
             times, states = np.array([s.t for s in self.last]), np.array([s.y for s in self.last])
-            return examine(self.core, times, states, self.t_span[1], self.rhs, self.pace.mean)
+            return examine(self.core, times, states, self.rhs, self.pace)
 
     def _accept(self, step: Step) -> None:
         """Write a step, and the outputs within it."""

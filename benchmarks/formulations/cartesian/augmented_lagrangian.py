@@ -64,8 +64,8 @@ def factorise(C):  # type: ignore[no-untyped-def]
     if C[views.SPARSE] == 1:
         x = address_of(views.scratch_(C))
         kkt.factorise(
-            n, views.Ap_(C), views.Ai_(C), M, views.Lp_(C), views.Li_(C), views.Up_(C), views.Ui_(C), views.stack_(C), views.Lx_(C), floats(x, n),
-            floats(x + 8 * n, n), floats(x + 16 * n, n),
+            n, n, views.Ap_(C), views.Ai_(C), M, views.Lp_(C), views.Li_(C), views.Up_(C), views.Ui_(C), views.stack_(C), views.order_(C),
+            floats(x, 0), views.Lx_(C), floats(x, n), floats(x + 8 * n, n), floats(x + 16 * n, n),
         )  # fmt: skip
         return OK
     return OK if dense.cholesky(C[views.POTRF], views.whole_(C), n, address_of(M)) else k.SINGULAR

@@ -135,7 +135,8 @@ def test_a_sweep_compiles_nothing_and_equals_rebuilding(count):
     assert not compiled.buffer and not table.failures
     every = max(count // 20, 1)
     rebuilt = [experiment.run(four_bar(plain=True, k=k).build()).q[-1, 0] for k in values[::every]]
-    assert table["final A.q"][::every].tolist() == rebuilt
+    # designs are closed from the position of the declared values, a rebuilt mechanism from its own: equal to rounding
+    np.testing.assert_allclose(table["final A.q"][::every], rebuilt, rtol=1e-12)
 
 
 def test_a_study_that_cannot_be_meant_is_refused_before_it_runs():

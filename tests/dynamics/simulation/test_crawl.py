@@ -108,6 +108,60 @@ def test_speeds_that_grow_in_a_regular_position_do_not_count_as_a_lock():
     assert crawl._lock(core, times, states, 1.0, rates) is None
 
 
+def whirl(most):
+    """Return a point whose velocity turns 2,000 times faster than it grows: 1 / (1 - t) m/s, or up to `most`."""
+
+    def feed(t, q, u):
+        speed = np.sqrt(u[0] * u[0] + u[1] * u[1])
+        grow, turn = speed * (1.0 - speed / most), 2000.0 * speed
+        return (grow * u[0] - turn * u[1], grow * u[1] + turn * u[0], 0.0)
+
+    system = tm.System("whirl", gravity=(0, 0, 0))
+    point = system.body("point", 1.0, (1, 1, 1))
+    system.connect("x", tm.Translation(), system.ground, point)
+    system.load("feed", tm.ForceFunction(feed), point, "x[0]", "x[1]")
+    return system.build()
+
+
+def paced(time, end, steps):
+    """Return the pace of a run that reaches `time(n)` after n steps, noted every 700 steps."""
+    pace = crawl.Pace(0.0, end, 6)
+    for n in range(700, steps, 700):
+        pace.slow(time(n), n)
+    return pace
+
+
+def test_a_motion_that_becomes_ever_faster_ends_with_the_name_of_its_speed():
+    """Steps that shrink with the time left before an instant take many for every digit of it."""
+    pace = paced(lambda n: 1.0 - np.exp(-n / 10_000), 2.0, 250_000)
+    assert pace.vanishes()
+    mech = whirl(np.inf)
+    core = mech._core
+    y = core.pack(np.zeros(3), np.array([3.0, -4e7, 0.0]), np.zeros(core.nz), core.chord_work.q)
+    found = crawl._runaway(core, np.array([0.9, 0.9 + 1e-9]), np.array([y, y]), pace)
+    assert found.coordinate == "x[1]" and "ever faster" in found.message and "-4e+07" in found.message
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        lambda n: n / 1e6,  # evenly, at last too slowly
+        lambda n: 1e-3 * np.sqrt(n),  # ever more slowly, but on and on
+        lambda n: 1.0 - np.exp(-n / 10_000) if n < 60_000 else 1.0 - np.exp(-6.0) + (n - 60_000) * 2e-7,
+        lambda n: 10.0 - np.exp(-n / 10_000),  # the end is near
+    ],
+)
+def test_short_steps_that_do_get_on_are_no_runaway(time):
+    assert not paced(time, 10.0, 250_000).vanishes()
+
+
+def test_a_motion_that_becomes_faster_for_a_while_goes_on(monkeypatch):
+    monkeypatch.setattr(crawl, "_AHEAD", 0.0)
+    mech = whirl(30.0)
+    run = mech.simulate((0, 1.3), mech.state(u={"x": [1.0, 0.0, 0.0]}), rtol=1e-9)
+    assert run.success and np.hypot(run.u[-1, 0], run.u[-1, 1]) == pytest.approx(30.0, rel=1e-2)
+
+
 def test_a_stiff_motion_is_not_given_up_but_told_at_max_steps(monkeypatch):
     monkeypatch.setattr(crawl, "_AHEAD", 0.0)  # every run is looked at
     seen = []
