@@ -1,6 +1,7 @@
 """Inertia of a coordinate: the rotor of a motor behind a gear, seen at the hinge that it drives."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..element import Element
 from ..fields import make_numbers, refuse_negative
@@ -29,6 +30,8 @@ class RotorInertia(Element):
     >>> RotorInertia(2e-5, ratio=100.0).reflected
     0.2
     """
+
+    is_inertia: ClassVar[bool] = True
 
     inertia: float = 0.0
     ratio: float = 1.0

@@ -38,13 +38,18 @@ class LinearElement(Energetic):
         """Return a random motion near rest: the ends are displaced and turned by some tenths."""
         record = super().sample(rng, t)
         motion = motion_views(record, self.n)
-        base, turn = motion.rotation[0], 0.3 * rng.uniform(-1.0, 1.0, 3)
-        axis = np.array([[0, -turn[2], turn[1]], [turn[2], 0, -turn[0]], [-turn[1], turn[0], 0]])
-        cayley = np.linalg.solve(np.eye(3) - 0.5 * axis, np.eye(3) + 0.5 * axis)
-        motion.rotation[1] = base @ cayley
+        base = motion.rotation[0]
+        motion.rotation[1] = base @ small_turn(rng)
         size = 0.1 * max(1.0, float(np.linalg.norm(self.rest())))
         motion.position[1] = motion.position[0] + base @ (self.rest() + size * rng.uniform(-1.0, 1.0, 3))
         return record
+
+
+def small_turn(rng: "np.random.Generator") -> Floats:
+    """Return a random rotation by some tenths (Cayley)."""
+    turn = 0.3 * rng.uniform(-1.0, 1.0, 3)
+    axis = np.array([[0, -turn[2], turn[1]], [turn[2], 0, -turn[0]], [-turn[1], turn[0], 0]])
+    return np.asarray(np.linalg.solve(np.eye(3) - 0.5 * axis, np.eye(3) + 0.5 * axis), dtype=np.float64)
 
 
 def square_matrix(given: ArrayLike, what: str) -> Floats:

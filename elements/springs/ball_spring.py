@@ -2,9 +2,14 @@
 
 from dataclasses import dataclass
 
-from ..energetic import EndsLoad, EndsMotion, Energetic
+import numpy as np
+
+from treemech.topology.arrays import Floats
+
+from ..energetic import EndsLoad, EndsMotion, Energetic, motion_views
 from ..fields import make_numbers, warn_negative
 from ..shared.finite_rotation import relative_quaternion, rotation_vector
+from ..shared.linear_law import small_turn
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,13 @@ class BallSpring(Energetic):
             out.moment[0, i] = moment
             out.moment[1, i] = -moment
             out.dissipated[0] += self.damping * rate * rate
+
+    def sample(self, rng: "np.random.Generator", t: float) -> Floats:
+        """Return a random motion with the ends turned by some tenths: half a turn is beyond its domain."""
+        record = super().sample(rng, t)
+        motion = motion_views(record, self.n)
+        motion.rotation[1] = motion.rotation[0] @ small_turn(rng)
+        return record
 
     def obstacle(self, motion: EndsMotion) -> str:
         return "its two bases are turned by half a turn against each other, where the axis is not known"

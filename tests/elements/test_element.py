@@ -41,7 +41,8 @@ def test_examples_with_a_function_build(cls):
     assert system_with(example_of(cls)).build()
 
 
-CHECKED_ELSEWHERE = (tm.Energetic,)  # tests/elements/check/test_energetic.py
+# tests/elements/check/test_energetic.py; a rotor has no method that could be checked
+CHECKED_ELSEWHERE = (tm.Energetic, tm.RotorInertia)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_every_example_keeps_its_contract(cls):
 def test_groups_hold_every_built_in_element_once_but_for_those_no_library_can_hold():
     groups = [cls for name in elements._GROUPS for cls in getattr(elements, name)]
     assert len(groups) == len(set(groups))
-    assert set(BUILT_IN) - set(groups) == {*MADE_OF_FUNCTIONS, tm.Path, tm.MusclePath}
+    assert set(BUILT_IN) - set(groups) == {*MADE_OF_FUNCTIONS, tm.Path, tm.MusclePath, tm.RotorInertia}
 
 
 # ---------------------------------------------------------------- elements of users

@@ -22,6 +22,7 @@ from treemech.topology import ElementError, TreemechError
 from .. import elements
 from .skeletons import SKELETONS, TEST_HEAD
 
+KINDS = (*ROLES, "inertia")  # of the elements that are listed
 GROUP = "treemech.elements"  # entry points of packages that bring elements
 CONTRACTS = (
     "Element",
@@ -150,7 +151,7 @@ def differentiated(element: Element) -> list[str]:
 # ---------------------------------------------------------------- elements
 def built_in() -> dict[str, list[tuple[str, str]]]:
     """Return (name, description) of all elements of the library, by role."""
-    found: dict[str, list[tuple[str, str]]] = {role: [] for role in ROLES}
+    found: dict[str, list[tuple[str, str]]] = {role: [] for role in KINDS}
     for name in dir(elements):
         cls = getattr(elements, name)
         if isinstance(cls, type) and issubclass(cls, Element) and name not in CONTRACTS:
@@ -160,7 +161,7 @@ def built_in() -> dict[str, list[tuple[str, str]]]:
 
 
 def role_of_class(cls: type) -> str:
-    return next((role for role in ROLES if getattr(cls, "is_" + role, False)), "element")
+    return next((role for role in KINDS if getattr(cls, "is_" + role, False)), "element")
 
 
 def first_line(cls: Any) -> str:

@@ -64,6 +64,7 @@ cases = [
     (tm.HingeStop, {"lower": -0.3, "upper": 0.8, "stiffness": 1.2, "damping": 0.1, "exponent": 1.4}),
     (tm.HingeStop, {"upper": 0.8}),
     (tm.Bushing, {"stiffness": [1.0, 2.0, 3.0, 1.1, 1.2, 1.3], "damping": [0.1, 0.2, 0.3, 0.1, 0.2, 0.3]}),
+    (tm.BallSpring, {"stiffness": 1.2, "damping": 0.3}),
     (tm.Beam, {**BEAM, "bending_stiffness": 0.9}), (tm.Beam, {**BEAM, "bending_stiffness": (0.9, 1.2)}),
     (tm.CorotationalBeam, {**BEAM, "bending_stiffness": (0.9, 1.2)}),
     (tm.PlaneElement, {"points": [(0.1, 0.0), (1.0, 0.2), (0.1, 1.1)], "young": 2.0, "poisson": 0.31, "thickness": 0.2, "damping": 0.1}),

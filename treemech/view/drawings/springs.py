@@ -64,5 +64,5 @@ def nothing(element: Any, seen: Any) -> list[Any]:
 
 DRAWINGS = {
     "Spring": spring, "TableSpring": coil, "Viscoelastic": coil, "RambergOsgood": coil, "Fung": cord, "FungHistory": cord,
-    "Straight": beam, "Bushing": bushing, "PlaneElement": triangle, "RotationalSpring": spiral, "HingeStop": nothing,
+    "Straight": beam, "Bushing": bushing, "BallSpring": bushing, "PlaneElement": triangle, "RotationalSpring": spiral, "HingeStop": nothing,
 }  # fmt: skip
