@@ -49,32 +49,40 @@ class Pace:
     def __init__(self, t: float, end: float, n: int) -> None:
         self.t, self.end, self.n = t, end, n
         self.steps, self.next, self.mean = 0, _WINDOW, np.inf
-        # time and mean size of the steps, each time their number has doubled
-        self._looks: list[tuple[float, float]] = []
+        # time, mean size of the steps, largest speed, each time the number of steps has doubled
+        self._looks: list[tuple[float, float, float]] = []
         self._doubled = _WINDOW
 
-    def slow(self, t: float, steps: int) -> bool:
-        """Note the time reached after so many steps. Return whether the last ones should be examined."""
+    def slow(self, t: float, steps: int, speed: float) -> bool:
+        """Note the time reached after so many steps, and the largest speed. Return whether the last steps should be examined."""
         done = steps - self.steps
         if done < _WINDOW:
             return False
         self.mean = abs(t - self.t) / done
         self.t, self.steps = t, steps
         if steps >= self._doubled:
-            self._looks, self._doubled = [*self._looks[-2:], (t, self.mean)], 2 * steps
+            self._looks, self._doubled = [*self._looks[-2:], (t, self.mean, speed)], 2 * steps
         if steps < self.next or self.n * abs(self.end - t) < _AHEAD * self.mean:
             return False
         self.next = 2 * steps  # examinations stay a small part of the whole
         return True
 
     def vanishes(self) -> bool:
-        """Tell whether steps have been shrinking towards zero at a time soon to come while their number doubled twice."""
-        if len(self._looks) < 3:
+        """Tell whether steps have been shrinking towards zero at a time soon to come while their number doubled twice.
+
+        Speeds must have grown meanwhile: rebounds that die away follow each other ever faster too.
+        """
+        if len(self._looks) < 3 or not self._looks[-1][2] > 2.0 * self._looks[0][2]:
             return False
-        for (ta, a), (tb, b) in zip(self._looks, self._looks[1:], strict=False):
+        for (ta, a, _), (tb, b, _) in zip(self._looks, self._looks[1:], strict=False):
             if not (b < 0.5 * a and b * abs(tb - ta) < _ENDING * abs(self.end - tb) * (a - b)):
                 return False
         return True
+
+
+def largest_speed(core: Core, y: Floats) -> float:
+    """Return the largest speed of a state."""
+    return float(np.max(np.abs(y[core.nq : core.nq + core.nu]), initial=0.0))
 
 
 def examine(core: Core, times: Floats, states: Floats, rates: Rates, pace: Pace) -> Crawl | None:
@@ -161,15 +169,15 @@ def _runaway(core: Core, times: Floats, states: Floats, pace: Pace) -> Crawl | N
     if not core.nu or not pace.vanishes():
         return None
     u = states[-1, core.nq : core.nq + core.nu]
-    fastest = int(np.argmax(np.abs(u)))
-    name = core.coordinates.u_names[fastest]
+    first = int(np.argmax(np.abs(u)))
+    name = core.coordinates.u_names[first]
     advice = (
         f"Look at what drives {name!r}: a load or a prescribed motion feeds it without bound; give it damping or a limit, or end "
         "the run before.",
     )
     text = (
         f"the motion cannot be followed beyond t = {float(times[-1]):.9g} s: it becomes ever faster, the speed of {name!r} has reached "
-        f"{u[fastest]:.3g}, and the steps fell to {_mean(times):.2g} s and go on shrinking. {advice[0]}"
+        f"{u[first]:.3g}, and the steps fell to {_mean(times):.2g} s and go on shrinking. {advice[0]}"
     )
     return Crawl(text, "", name, advice)
 

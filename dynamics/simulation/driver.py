@@ -32,7 +32,7 @@ from ..equations import watch
 from ..integrators import layout as m
 from ..model.core import Core
 from ..native import entry_points as native
-from .crawl import LOOKED_AT, Crawl, Pace, examine
+from .crawl import LOOKED_AT, Crawl, Pace, examine, largest_speed
 from .dense_output import interpolate, standstill
 from .event_driver import Cause, EventDriver
 from .event_search import Change, Crossing, Path, Search, Watched
@@ -362,7 +362,11 @@ class Driver(EventDriver):
         run, steps = self.run, int(self.run.count[m.STEPS])
         full = self.max_steps is not None and steps >= self.max_steps
         if not (
-            full or (self.pace is not None and self.pace.slow(run.t, steps + int(run.count[m.REJECTED])))
+            full
+            or (
+                self.pace is not None
+                and self.pace.slow(run.t, steps + int(run.count[m.REJECTED]), largest_speed(self.core, run.y))
+            )
         ):
             return None
         noisy = any(run.below_rounding(k) for k in range(len(run.atol)))  # short steps need no other reason

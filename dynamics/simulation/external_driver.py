@@ -18,7 +18,7 @@ from treemech.topology.user_code import user_code
 
 from ..model.core import Core
 from ..model.prescribed_jump import speed_jump
-from .crawl import LOOKED_AT, Crawl, Pace, examine
+from .crawl import LOOKED_AT, Crawl, Pace, examine, largest_speed
 from .dense_output import standstill
 from .event_driver import Cause, EventDriver
 from .event_search import Change, Crossing, Path, Search, Watched
@@ -156,7 +156,7 @@ class ExternalDriver(EventDriver):
             return Crawl(
                 f"max_steps = {self.max_steps} steps were taken at t = {self.t:.9g} s of {self.t_span[1]:.6g} s."
             )
-        if not self.pace.slow(self.t, self.steps):
+        if not self.pace.slow(self.t, self.steps, largest_speed(self.core, self.y)):
             return None
         with self._aside():
             times, states = np.array([s.t for s in self.last]), np.array([s.y for s in self.last])

@@ -123,11 +123,11 @@ def whirl(most):
     return system.build()
 
 
-def paced(time, end, steps):
+def paced(time, end, steps, speed=lambda n: np.exp(n / 10_000)):
     """Return the pace of a run that reaches `time(n)` after n steps, noted every 700 steps."""
     pace = crawl.Pace(0.0, end, 6)
     for n in range(700, steps, 700):
-        pace.slow(time(n), n)
+        pace.slow(time(n), n, speed(n))
     return pace
 
 
@@ -153,6 +153,12 @@ def test_a_motion_that_becomes_ever_faster_ends_with_the_name_of_its_speed():
 )
 def test_short_steps_that_do_get_on_are_no_runaway(time):
     assert not paced(time, 10.0, 250_000).vanishes()
+
+
+def test_rebounds_that_die_away_are_no_runaway():
+    assert not paced(
+        lambda n: 1.0 - np.exp(-n / 10_000), 2.0, 250_000, lambda n: np.exp(-n / 10_000)
+    ).vanishes()
 
 
 def test_a_motion_that_becomes_faster_for_a_while_goes_on(monkeypatch):
