@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treemech.topology.arrays import Floats
@@ -20,6 +21,12 @@ class Loads(NamedTuple):
 
     def named(self, mech: Mechanism, state: Any) -> Reactions:
         """Return the loads by the names of the connections."""
-        from .reactions import Reactions
+        return _named()(mech, state, self)
 
-        return Reactions(mech, state, self)
+
+@cache
+def _named() -> type[Reactions]:
+    """Return the class of loads by name. It is looked up once: an import statement takes half a microsecond of every call."""
+    from .reactions import Reactions
+
+    return Reactions
