@@ -185,8 +185,8 @@ class Energetic(Element):
        ``stiffness_matrix(self, now, t, out)`` and ``damping_matrix(self, now, t, out)`` fill in
        d effort/d deformation and d effort/d rate, (n_deformations, n_deformations), zero at first.
     10. ``one_sided = True`` says that there are positions in which it does not act, all its loads exactly zero (a
-       contact, a stop, a slack rope). DOP853 and DP5 then end a step where it begins and where it ceases to act;
-       a step over such a corner may be less accurate than rtol says.
+        contact, a stop, a slack rope). DOP853 and DP5 then end a step where it begins and where it ceases to act;
+        a step over such a corner may be less accurate than rtol says.
 
     `tm.check(element)` checks all of this.
     """
